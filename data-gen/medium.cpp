@@ -1,0 +1,46 @@
+#include "medium.hpp"
+
+#include "print.hpp"
+
+namespace gristmill::datagen {
+
+namespace {
+
+char *print_user_context(char *out, const MediumRecord &record) noexcept {
+    out = print(print(out, ",\"user_context\":{\"num_prev_sessions\":"), record.previous_sessions);
+    out = print_rounded(print(out, ",\"avg_session_duration_s\":"), record.average_session_s, 1);
+    out = print(print(out, ",\"user_tier\":\""), record.picks.tier);
+    return print(print(out, "\",\"days_since_signup\":"), record.days_since_signup);
+}
+
+char *print_item_context(char *out, const MediumRecord &record) noexcept {
+    out = print_padded(print(out, "},\"item_context\":{\"category\":\"cat_"), record.category, 3);
+    out = print(print(out, "\",\"price_cents\":"), record.price_cents);
+    out = print_rounded(print(out, ",\"rating\":"), record.rating, 1);
+    return print(print(out, ",\"num_reviews\":"), record.reviews);
+}
+
+} // namespace
+
+char *print_medium_fields(char *out, const MediumRecord &record) noexcept {
+    out = print_hex(print(out, "{\"event_id\":\"evt_"), record.event_id, 12);
+    out = print_padded(print(out, "\",\"user_id\":\"user_"), record.user_id, 8);
+    out = print_padded(print(out, "\",\"item_id\":\"item_"), record.item_id, 6);
+    out = print_hex(print(out, "\",\"session_id\":\"sess_"), record.session_id, 12);
+    out = print(print(out, "\",\"timestamp\":"), record.timestamp);
+    out = print(print(out, ",\"event_type\":\""), record.picks.event_type);
+    out = print(print(out, "\",\"device\":\""), record.picks.device);
+    out = print(print(out, "\",\"duration_ms\":"), record.duration_ms);
+    out = print_rounded(print(out, ",\"scroll_depth\":"), record.scroll_depth, 3);
+    out = print(print(out, ",\"revenue_cents\":"), record.revenue_cents);
+    out = print_item_context(print_user_context(out, record), record);
+    out = print(out, "},\"experiment_bucket\":\"exp_");
+    *out++ = record.experiment;
+    return print(out, "\"");
+}
+
+char *print_medium(char *out, const MediumRecord &record) noexcept {
+    return print(print_medium_fields(out, record), "}");
+}
+
+} // namespace gristmill::datagen

@@ -1,0 +1,100 @@
+// The engine: a warm pool of workers that maps plugins over records, in input order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gristmill/batch.hpp>
+#include <gristmill/error.hpp>
+#include <gristmill/options.hpp>
+#include <gristmill/report.hpp>
+#include <gristmill/topology.hpp>
+
+namespace gristmill {
+
+// A compiled payload, see plugin.h.
+struct PluginSpec {
+    std::string path{};                // of the shared object
+    std::string symbol = "gm_plugin";  // of its `struct gm_plugin`
+    std::string config{};              // handed to create()
+};
+
+// Where run() puts its output: nowhere, into a file, or to an open descriptor.
+struct OutputTarget {
+    enum class Kind : std::uint8_t { none, path, descriptor };
+    Kind kind = Kind::none;
+    std::string path{};  // kind path
+    int descriptor = -1; // kind descriptor: written from its own position on, not closed
+};
+
+// Results of a map(): a sequence of output records, and the memory they live in. Movable; may
+// outlive its Engine. Const members may be called from several threads at once.
+class Results {
+  public:
+    Results(Results &&) noexcept;
+    Results &operator=(Results &&) noexcept;
+    ~Results();
+
+    std::uint64_t size() const; // output records
+    // Output record i (0 <= i < size()), without its delimiter or length header. Finding it scans
+    // its batch once; the offsets are kept for the next call.
+    std::span<const std::byte> operator[](std::uint64_t i) const;
+    // Batches that gave output, in the order of the results.
+    const std::vector<OutputBatch> &batches() const;
+    // Bytes that belong to the whole: the batches joined, without the last delimiter when the
+    // input lacked it too.
+    std::uint64_t byte_size() const;
+    // Writes byte_size() bytes to a file, by way of a temporary name beside it.
+    Result<void> write(const std::string &path) const;
+
+    const Report &report() const;
+    const std::vector<RecordFailure> &errors() const; // under OnError::collect, in retiring order
+
+    struct State;
+    explicit Results(std::unique_ptr<State> state);
+
+  private:
+    std::unique_ptr<State> state_;
+};
+
+// What run() leaves: the figures, and the failures under OnError::collect.
+struct RunOutcome {
+    Report report{};
+    std::vector<RecordFailure> errors{};
+};
+
+// Workers, and the shared memory they work in.
+//
+// Threads: any; runs of one Engine queue. The calling thread feeds the workers and takes their
+// output until the run has ended; with workers = 0 it does the work too.
+class Engine {
+  public:
+    static Result<Engine> create(const EngineOptions &options);
+    Engine(Engine &&) noexcept;
+    Engine &operator=(Engine &&) noexcept;
+    ~Engine(); // joins the workers
+
+    const Plan &plan() const;
+
+    // Maps a plugin over the records of regular files and keeps the output in memory.
+    Result<Results> map(const PluginSpec &plugin, const std::vector<std::string> &paths,
+                        const RunOptions &options);
+
+    // The same with the output written, in order, to `output`. A regular file named by its path
+    // appears under that name only when the run succeeded.
+    Result<RunOutcome> run(const PluginSpec &plugin, const std::vector<std::string> &paths,
+                           const OutputTarget &output, const RunOptions &options);
+
+  private:
+    struct State;
+    explicit Engine(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+// Version of this library, "MAJOR.MINOR.PATCH".
+const char *version();
+
+} // namespace gristmill

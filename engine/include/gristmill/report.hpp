@@ -1,0 +1,56 @@
+// What a run did: counts that add up, rates, and where the work was done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gristmill {
+
+struct NodeReport {
+    std::uint32_t node = 0; // 0-based, as in the plan
+    std::uint32_t workers = 0;
+    std::uint64_t batches = 0;
+    std::uint64_t records = 0;
+    std::uint64_t batches_home = 0;   // of batches that had a home node: run on it
+    std::uint64_t batches_stolen = 0; // of batches that had a home node: run elsewhere
+    double busy_seconds = 0;          // sum over the node's workers
+};
+
+struct Report {
+    // Input records. Complete runs: read = emitted + filtered + failed, discarded = 0. Runs that
+    // end early: read = emitted + filtered + failed + discarded.
+    std::uint64_t read = 0;
+    std::uint64_t emitted = 0;
+    std::uint64_t filtered = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t discarded = 0;
+
+    std::uint64_t output_records = 0;
+    std::uint64_t output_bytes = 0;
+    std::uint64_t input_bytes = 0;
+    std::uint64_t sources = 0;
+    std::uint64_t batches = 0; // that had records
+
+    double wall_seconds = 0; // from the call to its return
+    double cpu_seconds = 0;  // of the workers, inside batches
+
+    std::uint32_t workers = 0;
+    std::uint64_t batch_bytes_min = 0; // input bytes of a batch
+    std::uint64_t batch_bytes_mean = 0;
+    std::uint64_t batch_bytes_median = 0; // of a sample of at most 1024 batches
+    std::uint64_t batch_bytes_max = 0;
+    std::uint64_t overflow_batches = 0; // whose output did not fit the output ring
+    std::uint64_t retries = 0;
+
+    std::vector<NodeReport> nodes{};
+
+    double records_per_second() const { return wall_seconds > 0 ? double(read) / wall_seconds : 0; }
+    double input_bytes_per_second() const {
+        return wall_seconds > 0 ? double(input_bytes) / wall_seconds : 0;
+    }
+    // A few lines for people.
+    std::string to_string() const;
+};
+
+} // namespace gristmill

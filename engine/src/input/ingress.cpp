@@ -1,0 +1,258 @@
+#include "input/ingress.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "os/fd_io.hpp"
+#include "os/os_error.hpp"
+#include "record/delimiter_scan.hpp"
+
+namespace gristmill::input {
+
+using ring::BatchInput;
+using ring::BatchKind;
+
+namespace {
+
+constexpr std::uint64_t kSlotsMax = 1024;
+
+bool fixed_batches(const RunOptions &options) {
+    return options.batch_records || options.batch_bytes;
+}
+
+// Where the sizer adapts, few batches lie ready, so that its changes take effect soon; where the
+// user has fixed the size, as many as the ring holds (rule R5).
+ring::PublishLimits publish_limits(const RunState &state, const RunOptions &options,
+                                   const IngressLimits &limits) {
+    ring::PublishLimits publish;
+    publish.look_ahead = fixed_batches(options) ? state.header().entries : 2 * limits.workers;
+    publish.input_bytes = limits.input_bytes;
+    return publish;
+}
+
+ring::SizerLimits sizer_limits(const IngressLimits &limits) {
+    ring::SizerLimits sizer;
+    sizer.workers = limits.workers;
+    sizer.batch_bytes_max = limits.batch_bytes_max;
+    sizer.output_bytes_max = limits.output_bytes_max;
+    return sizer;
+}
+
+} // namespace
+
+std::uint16_t source_slots() {
+    return static_cast<std::uint16_t>(
+        std::clamp<std::uint64_t>(os::descriptor_limit() / 4, 1, kSlotsMax));
+}
+
+Ingress::Ingress(RunState state, const std::vector<std::string> &paths, const RunOptions &options,
+                 const IngressLimits &limits, record::SourceTable &table)
+    : paths_(paths), options_(options), table_(table),
+      publisher_(state, publish_limits(state, options, limits)), sizer_(sizer_limits(limits)),
+      opened_(table.size()) {}
+
+bool Ingress::needs_cutter() const {
+    switch (options_.framing.kind) {
+    case Framing::Kind::delimiter:
+        return options_.batch_records || record::has_border(options_.framing.delimiter);
+    case Framing::Kind::fixed:
+        return false;
+    case Framing::Kind::u32le:
+        return true;
+    }
+    return true;
+}
+
+void Ingress::pump() {
+    while (!finished_ && publish_next()) {
+    }
+    publisher_.flush();
+}
+
+bool Ingress::wants_to_publish() {
+    if (finished_)
+        return false;
+    const std::optional<std::uint64_t> bytes = next_bytes();
+    return bytes && publisher_.wants_to_publish(*bytes);
+}
+
+// Size of the batch that comes next; nullopt while no file can be opened for it.
+std::optional<std::uint64_t> Ingress::next_bytes() {
+    if (!source_open_)
+        return free_slot() ? std::optional<std::uint64_t>(1) : std::nullopt;
+    const std::uint64_t left = whole_bytes_ - std::min(whole_bytes_, position_);
+    std::uint64_t bytes = options_.batch_bytes ? *options_.batch_bytes : sizer_.next_bytes(left);
+    if (options_.framing.kind == Framing::Kind::fixed) {
+        const std::uint64_t record_bytes = options_.framing.record_bytes;
+        bytes = options_.batch_records ? *options_.batch_records * record_bytes
+                                       : std::max(bytes / record_bytes, std::uint64_t{1}) * record_bytes;
+    }
+    return std::min(bytes, left);
+}
+
+// One step: opens a file, publishes a batch, or ends a file. False: not now.
+bool Ingress::publish_next() {
+    if (!source_open_)
+        return open_next();
+    if (position_ >= whole_bytes_) {
+        end_source();
+        return true;
+    }
+    const std::uint64_t bytes = *next_bytes();
+    if (!publisher_.may_publish(bytes))
+        return false;
+    return cutter_ ? publish_cut() : publish_arithmetic(bytes);
+}
+
+std::optional<std::uint16_t> Ingress::free_slot() const {
+    for (std::uint16_t slot = 0; slot < opened_.size(); ++slot)
+        if (!opened_[slot].in_use)
+            return slot;
+    return std::nullopt;
+}
+
+bool Ingress::open_next() {
+    const std::size_t index = source_bytes_.size();
+    if (index == paths_.size()) {
+        publisher_.end();
+        finished_ = true;
+        return false;
+    }
+    const std::optional<std::uint16_t> slot = free_slot();
+    if (!slot || !publisher_.window_open()) // an error needs an entry, too
+        return false;
+    Result<FileSource> file = open_file_source(paths_[index]);
+    source_bytes_.push_back(0);
+    if (!file) {
+        fail(std::move(file.error()));
+        return false;
+    }
+    slot_ = *slot;
+    source_bytes_.back() = file->bytes;
+    opened_[slot_] = {std::move(*file), 0, true, false};
+    table_.set(slot_, {current().file.fd.get(), current().file.bytes});
+    if (current().file.fd.valid())
+        os::advise_sequential(current().file.fd.get());
+    position_ = 0;
+    whole_bytes_ = current().file.bytes;
+    if (options_.framing.kind == Framing::Kind::fixed)
+        whole_bytes_ = round_down(whole_bytes_, options_.framing.record_bytes);
+    cutter_.reset();
+    if (needs_cutter())
+        cutter_.emplace(current().file.fd.get(), current().file.bytes, options_.framing,
+                        options_.max_record_bytes, options_.test_read_bytes);
+    if (paths_.size() == 1)
+        sizer_.begin_source(current().file.bytes);
+    source_open_ = true;
+    return true;
+}
+
+bool Ingress::publish_arithmetic(std::uint64_t bytes) {
+    BatchInput input;
+    input.begin = position_;
+    input.end = position_ + bytes;
+    if (options_.framing.kind == Framing::Kind::fixed) {
+        input.kind = BatchKind::exact;
+        input.record_count = bytes / options_.framing.record_bytes;
+    }
+    position_ = input.end;
+    publish(input);
+    return true;
+}
+
+bool Ingress::publish_cut() {
+    const CutSize size{options_.batch_records.value_or(0), *next_bytes()};
+    Cut cut;
+    switch (cutter_->next(size, cut)) {
+    case CutStatus::end:
+        position_ = whole_bytes_;
+        return true;
+    case CutStatus::failed: {
+        const SequentialCutter::Failure &failure = cutter_->failure();
+        const std::string &path = paths_[source_bytes_.size() - 1];
+        const std::string where = " (at byte " + std::to_string(failure.offset) + ")";
+        if (failure.os_errno != 0)
+            fail(os::errno_error(ErrorKind::source, failure.os_errno,
+                                 "cannot read '" + path + "'" + where, path));
+        else
+            fail({ErrorKind::source, "'" + path + "' " + failure.reason + where, path});
+        return false;
+    }
+    case CutStatus::cut:
+        break;
+    }
+    position_ = cut.end;
+    BatchInput input;
+    input.kind = cut.oversized ? BatchKind::oversized : BatchKind::exact;
+    input.begin = cut.begin;
+    input.end = cut.end;
+    input.record_count = cut.record_count;
+    if (cut.oversized)
+        publish_oversized(input);
+    else
+        publish(input);
+    return true;
+}
+
+void Ingress::publish(const BatchInput &input) {
+    BatchInput complete = input;
+    complete.source_slot = slot_;
+    complete.source = static_cast<std::uint32_t>(source_bytes_.size() - 1);
+    ++current().batches_out;
+    publisher_.publish(complete, input.end - input.begin, ring::kNoHome);
+}
+
+// Nobody needs to work on it: it has failed already.
+void Ingress::publish_oversized(const BatchInput &input) {
+    BatchInput complete = input;
+    complete.source_slot = slot_;
+    complete.source = static_cast<std::uint32_t>(source_bytes_.size() - 1);
+    ring::BatchResult result;
+    result.fault = ring::Fault::record;
+    result.begin = input.begin;
+    result.end = input.end;
+    result.read = result.failed = 1;
+    ++current().batches_out;
+    publisher_.publish_done(complete, result);
+}
+
+void Ingress::end_source() {
+    const std::string &path = paths_[source_bytes_.size() - 1];
+    const std::uint64_t partial = current().file.bytes - whole_bytes_;
+    source_open_ = false;
+    current().divided = true;
+    close_if_done(slot_);
+    if (partial > 0)
+        fail({ErrorKind::source,
+              "'" + path + "' ends with a partial record: " + std::to_string(partial) + " of " +
+                  std::to_string(options_.framing.record_bytes) + " bytes (at byte " +
+                  std::to_string(whole_bytes_) + ")",
+              path});
+}
+
+// The failure takes its place in the order, and is the last thing published.
+void Ingress::fail(Error error) {
+    failure_ = std::move(error);
+    BatchInput input;
+    input.kind = BatchKind::source_error;
+    input.source = static_cast<std::uint32_t>(source_bytes_.size() - 1);
+    publisher_.publish_done(input, {});
+    publisher_.end();
+    finished_ = true;
+}
+
+void Ingress::batch_retired(const BatchInput &input, const ring::BatchResult &result) {
+    sizer_.observe({result.read, result.end - result.begin, result.output.bytes, result.wall_ns});
+    if (input.kind == BatchKind::source_error)
+        return;
+    --opened_[input.source_slot].batches_out;
+    close_if_done(input.source_slot);
+}
+
+void Ingress::close_if_done(std::uint16_t slot) {
+    Opened &opened = opened_[slot];
+    if (opened.in_use && opened.divided && opened.batches_out == 0)
+        opened = {};
+}
+
+} // namespace gristmill::input

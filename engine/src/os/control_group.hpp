@@ -1,0 +1,14 @@
+// Limits that the control group (a container, usually) puts on this process.
+#pragma once
+
+#include <cstdint>
+
+namespace gristmill::os {
+
+// CPUs that the group may use at a time, the smallest over all its ancestors; 0: no limit.
+double cpu_quota();
+
+// Bytes until the nearest memory limit of the group or an ancestor; UINT64_MAX: no limit.
+std::uint64_t memory_headroom_bytes();
+
+} // namespace gristmill::os

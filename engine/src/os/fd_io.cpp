@@ -1,0 +1,94 @@
+#include "os/fd_io.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "os/os_error.hpp"
+
+#ifndef PROC_SUPER_MAGIC
+#define PROC_SUPER_MAGIC 0x9fa0
+#endif
+
+namespace gristmill::os {
+
+Result<UniqueFd> open_for_reading(const std::string &path) {
+    int fd = -1;
+    // O_NONBLOCK: opening a FIFO without a writer must not hang. It means nothing for files.
+    do
+        fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return errno_error(ErrorKind::source, errno, "cannot open '" + path + "'", path);
+    return UniqueFd(fd);
+}
+
+Result<FileFacts> file_facts(int fd, const std::string &path) {
+    struct stat facts {};
+    if (::fstat(fd, &facts) < 0)
+        return errno_error(ErrorKind::source, errno, "cannot examine '" + path + "'", path);
+    FileFacts result;
+    result.bytes = static_cast<std::uint64_t>(facts.st_size);
+    result.regular = S_ISREG(facts.st_mode);
+    result.directory = S_ISDIR(facts.st_mode);
+    struct statfs system {};
+    if (result.regular && ::fstatfs(fd, &system) == 0)
+        result.pseudo = system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC ||
+                        system.f_type == CGROUP2_SUPER_MAGIC || system.f_type == DEBUGFS_MAGIC ||
+                        system.f_type == TRACEFS_MAGIC || system.f_type == SECURITYFS_MAGIC;
+    return result;
+}
+
+std::int64_t pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offset,
+                        std::uint64_t limit) noexcept {
+    std::uint64_t filled = 0;
+    while (filled < buffer.size()) {
+        std::uint64_t wanted = buffer.size() - filled;
+        if (limit > 0)
+            wanted = std::min(wanted, limit);
+        const ssize_t got = ::pread(fd, buffer.data() + filled, wanted,
+                                    static_cast<off_t>(offset + filled));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        filled += static_cast<std::uint64_t>(got);
+    }
+    return static_cast<std::int64_t>(filled);
+}
+
+int write_full(int fd, std::span<const std::byte> data) noexcept {
+    while (!data.empty()) {
+        const ssize_t written = ::write(fd, data.data(), data.size());
+        if (written >= 0) {
+            data = data.subspan(static_cast<std::size_t>(written));
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN && errno != EWOULDBLOCK)
+            return errno;
+        pollfd wait{fd, POLLOUT, 0};
+        ::poll(&wait, 1, -1);
+    }
+    return 0;
+}
+
+void advise_sequential(int fd) noexcept { ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); }
+
+std::uint64_t descriptor_limit() noexcept {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 256;
+    return limit.rlim_cur;
+}
+
+} // namespace gristmill::os

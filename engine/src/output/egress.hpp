@@ -1,0 +1,105 @@
+// Egress: retires batches, accounts for their records, hands their output to a sink.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gristmill/error.hpp>
+#include <gristmill/options.hpp>
+#include <gristmill/report.hpp>
+
+#include "output/coverage.hpp"
+#include "output/dead_letters.hpp"
+#include "output/report_builder.hpp"
+#include "output/sink.hpp"
+#include "record/failure_note.hpp"
+#include "ring/retirer.hpp"
+#include "store/output_reader.hpp"
+
+namespace gristmill::output {
+
+using RunState = ring::RunState<ring::SystemAtomics>;
+
+// What egress asks about sources; the engine answers.
+class SourceNames {
+  public:
+    virtual ~SourceNames() = default;
+    virtual std::string name(std::uint32_t source) const = 0;
+    // The failure that a BatchKind::source_error entry stands for.
+    virtual Error failure(std::uint32_t source) const = 0;
+    // Bytes [offset, offset + bytes) of a source with a batch not yet retired; fewer if it cannot
+    // be read any more.
+    virtual std::vector<std::byte> bytes_of(std::uint16_t source_slot, std::uint64_t offset,
+                                            std::uint64_t bytes) const = 0;
+};
+
+// Hears of each batch that was retired.
+using BatchListener = std::function<void(const ring::BatchInput &, const ring::BatchResult &)>;
+
+struct EgressParts {
+    const RunOptions &options;
+    const Plan &plan;
+    Sink &sink;
+    const SourceNames &sources;
+    store::OutputReader &outputs;
+    std::optional<DeadLetters> dead_letters{};
+    BatchListener listener{};
+};
+
+// Threads: the coordinator's.
+// Keeps:   I16. Everything before a failing record in input order is delivered, nothing behind it.
+class Egress {
+  public:
+    Egress(RunState state, EgressParts parts);
+
+    // Retires what is done. How many batches; after an error, none any more.
+    std::uint64_t retire();
+
+    // Before sleeping, see Retirer::prepare_target().
+    bool prepare_target() { return retirer_.prepare_target(); }
+    bool finished() const { return retirer_.finished(); }
+    const std::optional<Error> &error() const { return error_; }
+
+    // When all workers have left: what was done and never delivered is counted as discarded.
+    void discard_rest();
+
+    // Checks the counts, and for a complete run the coverage: `source_bytes[i]` of source i.
+    Result<void> check(const std::vector<std::uint64_t> &source_bytes, bool complete) const;
+
+    Report report() { return report_.finish(); }
+    std::vector<RecordFailure> take_failures();
+
+  private:
+    bool deliver(std::uint64_t sequence, RunState::Entry &entry);
+    bool judge(std::uint64_t sequence, RunState::Entry &entry, const store::OutputView &view);
+    bool judge_records(std::uint64_t sequence, const RunState::Entry &entry,
+                       const store::OutputView &view);
+    std::vector<record::FailureNote> notes_of(const RunState::Entry &entry,
+                                              const store::OutputView &view) const;
+    bool hand_over(std::uint64_t sequence, const RunState::Entry &entry, ByteView data);
+    bool stop(Error error);
+    bool add_failure(std::uint64_t sequence, const ring::BatchInput &input,
+                     const record::FailureNote &note, bool whole_batch);
+    RecordFailure describe(std::uint64_t sequence, const ring::BatchInput &input,
+                           const record::FailureNote &note) const;
+    Error record_error(const RecordFailure &failure) const;
+    Error source_error(const ring::BatchInput &input, const record::FailureNote &note) const;
+    Error plugin_error(std::uint64_t sequence, const ring::BatchInput &input,
+                       const ring::BatchResult &result, const std::string &reason) const;
+
+    RunState state_;
+    EgressParts parts_;
+    ring::Retirer<ring::SystemAtomics> retirer_;
+    ReportBuilder report_;
+    Coverage coverage_;
+    bool covered_twice_ = false;
+    std::vector<RecordFailure> failures_;
+    std::vector<std::uint64_t> failure_batches_;  // sequence of failures_[i], order none
+    std::vector<std::uint64_t> records_of_batch_; // by sequence, order none
+    std::optional<Error> error_;
+};
+
+} // namespace gristmill::output

@@ -1,0 +1,97 @@
+#include "output/results.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "os/output_file.hpp"
+#include "record/framing_rules.hpp"
+
+namespace gristmill {
+
+void Results::State::index() {
+    first_record.assign(1, 0);
+    byte_size = 0;
+    for (const OutputBatch &batch : batches) {
+        first_record.push_back(first_record.back() + batch.record_count);
+        byte_size += batch.data.size();
+    }
+    if (ends_without_delimiter)
+        byte_size -= framing.delimiter.size();
+    offsets.resize(batches.size());
+}
+
+Results::Results(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Results::Results(Results &&) noexcept = default;
+Results &Results::operator=(Results &&) noexcept = default;
+Results::~Results() = default;
+
+std::uint64_t Results::size() const { return state_->first_record.back(); }
+const std::vector<OutputBatch> &Results::batches() const { return state_->batches; }
+std::uint64_t Results::byte_size() const { return state_->byte_size; }
+const Report &Results::report() const { return state_->report; }
+const std::vector<RecordFailure> &Results::errors() const { return state_->errors; }
+
+namespace {
+
+std::unique_ptr<std::vector<std::uint64_t>> record_starts(const OutputBatch &batch,
+                                                          const Framing &framing) {
+    auto starts = std::make_unique<std::vector<std::uint64_t>>();
+    starts->reserve(batch.record_count);
+    for (auto r = record::record_at(batch.data, framing, 0); r;
+         r = record::record_at(batch.data, framing, r->next))
+        starts->push_back(r->begin);
+    return starts;
+}
+
+} // namespace
+
+std::span<const std::byte> Results::operator[](std::uint64_t i) const {
+    GM_CHECK(i < size());
+    const auto &first = state_->first_record;
+    const auto batch_index =
+        std::size_t(std::upper_bound(first.begin(), first.end(), i) - first.begin() - 1);
+    const OutputBatch &batch = state_->batches[batch_index];
+    std::uint64_t begin = 0;
+    std::uint64_t end = batch.data.size();
+    {
+        const std::lock_guard lock(state_->mutex);
+        auto &starts = state_->offsets[batch_index];
+        if (!starts)
+            starts = record_starts(batch, state_->framing);
+        const std::uint64_t in_batch = i - first[batch_index];
+        begin = (*starts)[in_batch];
+        if (in_batch + 1 < starts->size())
+            end = (*starts)[in_batch + 1];
+    }
+    // From one start to the next lies the record and what frames it.
+    const bool last = end == batch.data.size();
+    switch (state_->framing.kind) {
+    case Framing::Kind::delimiter:
+        end -= state_->framing.delimiter.size();
+        break;
+    case Framing::Kind::u32le:
+        if (!last)
+            end -= record::kFrameHeaderBytes;
+        break;
+    case Framing::Kind::fixed:
+        break;
+    }
+    return batch.data.subspan(begin, end - begin);
+}
+
+Result<void> Results::write(const std::string &path) const {
+    Result<os::OutputFile> file = os::OutputFile::create(path);
+    if (!file)
+        return file.error();
+    std::uint64_t left = state_->byte_size;
+    for (const OutputBatch &batch : state_->batches) {
+        const std::uint64_t bytes = std::min<std::uint64_t>(left, batch.data.size());
+        if (Result<void> written = file->write(batch.data.first(bytes)); !written)
+            return written;
+        left -= bytes;
+    }
+    return file->commit();
+}
+
+} // namespace gristmill

@@ -1,0 +1,95 @@
+#include "record/delimiter_scan.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gristmill::record {
+
+std::uint64_t find_delimiter(ByteView data, std::string_view delimiter,
+                             std::uint64_t from) noexcept {
+    if (from >= data.size())
+        return kNotFound;
+    const std::byte *begin = data.data() + from;
+    const std::uint64_t bytes = data.size() - from;
+    const void *found = delimiter.size() == 1
+                            ? std::memchr(begin, delimiter[0], bytes)
+                            : ::memmem(begin, bytes, delimiter.data(), delimiter.size());
+    if (!found)
+        return kNotFound;
+    return static_cast<std::uint64_t>(static_cast<const std::byte *>(found) - data.data());
+}
+
+namespace {
+
+// Counts in lanes of one byte, which hold at most 255, then adds them up: the compiler turns the
+// inner loops into vector code.
+typedef std::uint8_t Lanes16 __attribute__((vector_size(16)));
+typedef std::uint8_t Lanes32 __attribute__((vector_size(32)));
+
+template <class Lanes>
+[[gnu::always_inline]] inline std::uint64_t count_byte(const std::uint8_t *data,
+                                                       std::uint64_t bytes, std::uint8_t wanted) {
+    constexpr std::uint64_t kLanes = sizeof(Lanes);
+    std::uint64_t total = 0;
+    std::uint64_t i = 0;
+    while (bytes - i >= kLanes) {
+        const std::uint64_t rounds = std::min<std::uint64_t>(255, (bytes - i) / kLanes);
+        Lanes counts{};
+        for (std::uint64_t round = 0; round < rounds; ++round, i += kLanes) {
+            Lanes block;
+            std::memcpy(&block, data + i, kLanes);
+            counts -= static_cast<Lanes>(block == wanted); // true is all ones: minus one
+        }
+        for (std::uint64_t lane = 0; lane < kLanes; ++lane)
+            total += counts[lane];
+    }
+    for (; i < bytes; ++i)
+        total += data[i] == wanted;
+    return total;
+}
+
+std::uint64_t count_byte_baseline(const std::uint8_t *data, std::uint64_t bytes,
+                                  std::uint8_t wanted) {
+    return count_byte<Lanes16>(data, bytes, wanted);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] std::uint64_t count_byte_avx2(const std::uint8_t *data,
+                                                      std::uint64_t bytes, std::uint8_t wanted) {
+    return count_byte<Lanes32>(data, bytes, wanted);
+}
+#endif
+
+using CountByte = std::uint64_t (*)(const std::uint8_t *, std::uint64_t, std::uint8_t);
+
+CountByte pick_count_byte() {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return count_byte_avx2;
+#endif
+    return count_byte_baseline;
+}
+
+} // namespace
+
+std::uint64_t count_delimiters(ByteView data, std::string_view delimiter) noexcept {
+    if (delimiter.size() == 1) {
+        static const CountByte count = pick_count_byte();
+        return count(reinterpret_cast<const std::uint8_t *>(data.data()), data.size(),
+                     static_cast<std::uint8_t>(delimiter[0]));
+    }
+    std::uint64_t total = 0;
+    for (std::uint64_t at = find_delimiter(data, delimiter); at != kNotFound;
+         at = find_delimiter(data, delimiter, at + delimiter.size()))
+        ++total;
+    return total;
+}
+
+bool has_border(std::string_view delimiter) noexcept {
+    for (std::size_t bytes = 1; bytes < delimiter.size(); ++bytes)
+        if (delimiter.substr(0, bytes) == delimiter.substr(delimiter.size() - bytes))
+            return true;
+    return false;
+}
+
+} // namespace gristmill::record

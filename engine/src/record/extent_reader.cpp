@@ -1,0 +1,222 @@
+#include "record/extent_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "os/fd_io.hpp"
+#include "record/delimiter_scan.hpp"
+#include "record/framing_rules.hpp"
+
+namespace gristmill::record {
+
+namespace {
+constexpr std::uint64_t kLoadStepBytes = 64 * kKiB;
+constexpr std::uint64_t kUsualBufferBytes = 16 * kMiB;
+} // namespace
+
+ExtentReader::ExtentReader(InputBuffer &buffer, const Framing &framing,
+                           std::uint64_t max_record_bytes, std::uint64_t read_bytes)
+    : buffer_(buffer), framing_(framing), max_record_bytes_(max_record_bytes), read_bytes_(read_bytes) {}
+
+// How far to read behind the extent's end, where its last record probably ends.
+std::uint64_t ExtentReader::over_read() const {
+    if (read_bytes_ > 0)
+        return read_bytes_;
+    return std::clamp<std::uint64_t>(2 * mean_record_bytes_, 512, kLoadStepBytes);
+}
+
+// Loads the file up to offset `until`, at most to its end.
+bool ExtentReader::load(std::uint64_t until) {
+    until = std::min(until, extent_.file_bytes);
+    if (until <= loaded_)
+        return true;
+    const std::uint64_t used = loaded_ - base_;
+    if (!buffer_.grow(until - base_, used)) {
+        error_ = {.os_errno = ENOMEM, .offset = loaded_, .no_memory = true};
+        return false;
+    }
+    buffer_ptr_ = buffer_.data();
+    const std::uint64_t wanted = until - loaded_;
+    const std::int64_t got =
+        os::pread_full(extent_.fd, {buffer_ptr_ + used, wanted}, loaded_, read_bytes_);
+    if (got < 0) {
+        error_ = {.os_errno = errno, .offset = loaded_};
+        return false;
+    }
+    loaded_ += static_cast<std::uint64_t>(got);
+    if (static_cast<std::uint64_t>(got) < wanted) {
+        error_ = {.offset = loaded_};
+        return false;
+    }
+    return true;
+}
+
+bool ExtentReader::read_records_starting_in(const FileExtent &extent) {
+    const std::uint64_t delimiter_bytes = framing_.delimiter.size();
+    batch_.clear();
+    tail_ = {};
+    extent_ = extent;
+    base_ = loaded_ = extent.begin < delimiter_bytes ? 0 : extent.begin - delimiter_bytes;
+    if (!load(extent.end + over_read()))
+        return false;
+    std::uint64_t first = 0;
+    if (!find_first(first))
+        return true; // no record starts here
+    std::uint64_t last = 0;
+    bool whole = false;
+    if (!load_last(first, last, whole))
+        return false;
+    return finish(first, last, whole);
+}
+
+// Offset of the first record that starts in the extent; false: none does.
+bool ExtentReader::find_first(std::uint64_t &first) {
+    if (extent_.begin == 0) {
+        first = 0;
+        return extent_.file_bytes > 0;
+    }
+    const std::uint64_t at = find_delimiter(loaded(), framing_.delimiter);
+    if (at == kNotFound)
+        return false;
+    first = base_ + at + framing_.delimiter.size();
+    return first < extent_.end && first < extent_.file_bytes;
+}
+
+// Offset behind the last record that starts in the extent: the first delimiter that lets the
+// next record start at or behind the extent's end. Loads as much of the file as that takes.
+bool ExtentReader::load_last(std::uint64_t first, std::uint64_t &last, bool &whole) {
+    const std::uint64_t delimiter_bytes = framing_.delimiter.size();
+    std::uint64_t from = std::max(first, extent_.end - std::min(extent_.end, delimiter_bytes));
+    for (std::uint64_t step = kLoadStepBytes;; step *= 2) {
+        const std::uint64_t at = find_delimiter(loaded(), framing_.delimiter, from - base_);
+        whole = at != kNotFound;
+        last = whole ? base_ + at + delimiter_bytes : loaded_;
+        if (whole || loaded_ == extent_.file_bytes)
+            return true;
+        if (loaded_ - std::min(loaded_, extent_.end) > max_record_bytes_) {
+            whole = true; // what is left in the batch is
+            return skip_oversized(last);
+        }
+        from = std::max(from, loaded_ - std::min(loaded_ - base_, delimiter_bytes - 1));
+        if (!load(loaded_ + (read_bytes_ > 0 ? read_bytes_ : step)))
+            return false;
+    }
+}
+
+// The last record is too long to hold: cuts it off, and goes on to its end without keeping it.
+bool ExtentReader::skip_oversized(std::uint64_t &last) {
+    const std::string &delimiter = framing_.delimiter;
+    std::uint64_t start = extent_.begin == 0 ? 0 : find_delimiter(loaded(), delimiter) +
+                                                       delimiter.size();
+    for (std::uint64_t at = find_delimiter(loaded(), delimiter, start); at != kNotFound;
+         at = find_delimiter(loaded(), delimiter, start))
+        start = at + delimiter.size();
+    tail_.byte_offset = base_ + start;
+    last = tail_.byte_offset;
+    // The window that is searched lies behind what is kept and moves along the file.
+    const std::uint64_t overlap = delimiter.size() - 1;
+    if (!buffer_.grow(start + 2 * delimiter.size() + kLoadStepBytes, start)) {
+        error_ = {.os_errno = ENOMEM, .offset = loaded_, .no_memory = true};
+        return false;
+    }
+    buffer_ptr_ = buffer_.data();
+    std::uint64_t offset = loaded_ - std::min(overlap, loaded_ - tail_.byte_offset);
+    std::byte *window = buffer_ptr_ + start;
+    const std::uint64_t window_bytes = buffer_.capacity() - start;
+    while (offset < extent_.file_bytes) {
+        const std::uint64_t wanted = std::min(window_bytes, extent_.file_bytes - offset);
+        const std::int64_t got = os::pread_full(extent_.fd, {window, wanted}, offset, read_bytes_);
+        if (got < 0 || static_cast<std::uint64_t>(got) < wanted) {
+            error_ = {.os_errno = got < 0 ? errno : 0,
+                      .offset = offset + static_cast<std::uint64_t>(std::max<std::int64_t>(got, 0))};
+            return false;
+        }
+        const std::uint64_t at = find_delimiter({window, wanted}, delimiter);
+        if (at != kNotFound) {
+            tail_.bytes = offset + at - tail_.byte_offset;
+            extent_.end = offset + at + delimiter.size();
+            return true;
+        }
+        if (offset + wanted == extent_.file_bytes)
+            break;
+        offset += wanted - overlap;
+    }
+    tail_.bytes = extent_.file_bytes - tail_.byte_offset;
+    extent_.end = extent_.file_bytes;
+    return true;
+}
+
+bool ExtentReader::read_whole_records(const FileExtent &extent, std::uint64_t record_count) {
+    batch_.clear();
+    tail_ = {};
+    extent_ = extent;
+    base_ = loaded_ = extent.begin;
+    if (!load(extent.end))
+        return false;
+    const RecordScan scan = scan_records(loaded(), framing_);
+    const bool may_lack = framing_.kind == Framing::Kind::delimiter &&
+                          extent.end == extent.file_bytes;
+    if (scan.count != record_count || (!scan.whole && !may_lack)) {
+        error_ = {.offset = extent.begin, .changed = true};
+        return false;
+    }
+    return finish(extent.begin, extent.end, scan.whole);
+}
+
+// Makes the batch of the bytes [first, last) of the file, and of what was skipped behind them.
+bool ExtentReader::finish(std::uint64_t first, std::uint64_t last, bool whole) {
+    std::uint64_t bytes = last - first;
+    batch_.begin = first;
+    batch_.end = tail_.bytes > 0 ? extent_.end : last;
+    if (!whole) {
+        const std::string &delimiter = framing_.delimiter;
+        const std::uint64_t end = last - base_;
+        if (!buffer_.grow(end + delimiter.size(), end)) {
+            error_ = {.os_errno = ENOMEM, .offset = last, .no_memory = true};
+            return false;
+        }
+        buffer_ptr_ = buffer_.data();
+        std::memcpy(buffer_ptr_ + end, delimiter.data(), delimiter.size());
+        bytes += delimiter.size();
+        batch_.delimiter_added = true;
+    }
+    batch_.data = {buffer_ptr_ + (first - base_), bytes};
+    divide(batch_.data);
+    if (tail_.bytes > 0) {
+        tail_.index = batch_.record_count++;
+        batch_.oversized.push_back(tail_);
+    }
+    if (batch_.record_count > 0)
+        mean_record_bytes_ = bytes / batch_.record_count;
+    buffer_.keep(std::max(kUsualBufferBytes, first - base_ + bytes + GM_BATCH_PADDING));
+    return true;
+}
+
+// One segment, unless some record in it is too long.
+void ExtentReader::divide(ByteView data) {
+    if (data.size() <= max_record_bytes_) {
+        batch_.record_count = scan_records(data, framing_).count;
+        if (!data.empty())
+            batch_.segments.push_back({0, data.size(), 0, batch_.record_count});
+        return;
+    }
+    Segment segment;
+    for (auto r = record_at(data, framing_, 0); r; r = record_at(data, framing_, r->next)) {
+        if (r->end - r->begin <= max_record_bytes_) {
+            segment.end = r->next;
+            ++segment.record_count;
+        } else {
+            if (segment.record_count > 0)
+                batch_.segments.push_back(segment);
+            batch_.oversized.push_back(
+                {batch_.record_count, batch_.begin + r->begin, r->end - r->begin});
+            segment = {r->next, r->next, batch_.record_count + 1, 0};
+        }
+        ++batch_.record_count;
+    }
+    if (segment.record_count > 0)
+        batch_.segments.push_back(segment);
+}
+
+} // namespace gristmill::record

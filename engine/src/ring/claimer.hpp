@@ -1,0 +1,160 @@
+// A worker's side of the ring: claim a batch, hand it back done, sleep when there is none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "ring/run_state.hpp"
+
+namespace gristmill::ring {
+
+struct Claim {
+    std::uint64_t sequence = 0;
+    std::uint64_t word = 0; // the state word that says it is ours
+    std::uint32_t home = kNoHome;
+};
+
+// Threads: one worker thread, in any process.
+// Owns:    nothing.
+// Keeps:   I4. Whatever happens to a batch happens by one compare-and-swap of its whole state
+//              word (R1).
+//          I5. A claim never waits for memory: room is asked for before, holding nothing (R2).
+//          I6. The head, if ready, is claimed first and by anybody (R3).
+// Orders:  claim acquires what publish released; done releases what retire acquires.
+template <class A, class Rules = AllRules>
+class Claimer {
+  public:
+    // `steal_order`: node numbers, the worker's own first, then by distance. Must outlive this.
+    Claimer(RunState<A> state, std::uint32_t worker, std::uint16_t incarnation,
+            std::span<const std::uint32_t> steal_order)
+        : state_(state), worker_(worker), incarnation_(incarnation), steal_order_(steal_order) {}
+
+    // Claims a batch, if there is one that may be claimed: the head, or with `has_room` any.
+    std::optional<Claim> try_claim(bool has_room) {
+        const std::uint64_t head = state_.header().head.load();
+        const std::uint64_t published = state_.header().published.load();
+        if (Rules::head_always_claimable && head < published)
+            if (auto claim = take(head))
+                return announce(*claim);
+        if (!has_room)
+            return std::nullopt;
+        for (const std::uint32_t node : steal_order_)
+            if (auto claim = search(node, head, published))
+                return announce(*claim);
+        return std::nullopt;
+    }
+
+    // Claims a batch, sleeping until there is one; nullopt when the run is over. `has_room()`
+    // says whether the output ring has room for another batch.
+    template <class HasRoom>
+    std::optional<Claim> wait_claim(HasRoom &&has_room) {
+        auto &slot = state_.slot(worker_);
+        for (;;) {
+            if (state_.header().over.load())
+                return std::nullopt;
+            if (auto claim = try_claim(has_room()))
+                return claim;
+            const std::uint32_t ticket = slot.event.prepare_wait();
+            const bool over = state_.header().over.load();
+            const bool room = has_room();
+            std::optional<Claim> claim;
+            if (Rules::recheck_before_sleep && !over)
+                claim = try_claim(room);
+            if (over || claim) {
+                slot.event.cancel_wait(ticket);
+                if (over)
+                    return std::nullopt;
+                return claim;
+            }
+            if (!room)
+                report_starving();
+            slot.event.commit_wait(ticket, -1);
+            slot.wants_room.store(0);
+        }
+    }
+
+    // Hands the batch to egress. False if it is no longer ours (then all is as if it never was).
+    bool done(const Claim &claim) {
+        StateWord next = StateWord::unpack(claim.word);
+        next.state = EntryState::done;
+        std::uint64_t expected = claim.word;
+        if (!state_.entry(claim.sequence).state.compare_exchange_strong(expected, next.pack()))
+            return false;
+        A::fence();
+        auto &h = state_.header();
+        const std::uint64_t target = h.target.load();
+        if (target == claim.sequence || target == kAnySequence)
+            h.egress_event.notify();
+        if (h.publisher_wants_input.load())
+            state_.publisher_event().notify();
+        return true;
+    }
+
+  private:
+    std::optional<Claim> take(std::uint64_t sequence) {
+        auto &entry = state_.entry(sequence);
+        std::uint64_t seen = entry.state.load();
+        StateWord word = StateWord::unpack(seen);
+        if (word.state != EntryState::ready || word.lap != state_.lap(sequence))
+            return std::nullopt;
+        if constexpr (!Rules::exact_state_word) { // looks at the state alone, a lap later perhaps
+            seen = entry.state.load();
+            word = StateWord::unpack(seen);
+            if (word.state != EntryState::ready)
+                return std::nullopt;
+        }
+        word.state = EntryState::claimed;
+        word.worker = static_cast<std::uint16_t>(worker_);
+        word.incarnation = incarnation_;
+        if (!entry.state.compare_exchange_strong(seen, word.pack()))
+            return std::nullopt;
+        return Claim{sequence, word.pack(), entry.home.load()};
+    }
+
+    // First ready entry of a home node (or of none), from the node's cursor on. The cursor is a
+    // hint: entries below it were seen claimed.
+    std::optional<Claim> search(std::uint32_t node, std::uint64_t head, std::uint64_t published) {
+        std::uint64_t cursor = state_.cursor(node).load();
+        for (std::uint64_t s = std::max(cursor, head); s < published; ++s) {
+            const std::uint32_t home = state_.entry(s).home.load();
+            if (home != node && home != kNoHome)
+                continue;
+            if (auto claim = take(s)) {
+                state_.cursor(node).compare_exchange_strong(cursor, s + 1);
+                return claim;
+            }
+        }
+        return std::nullopt;
+    }
+
+    // After a claim: tell the publisher when work runs low, and wake the next sleeper if there
+    // is more than we took.
+    Claim announce(Claim claim) {
+        auto &h = state_.header();
+        const std::int32_t left = h.ready_count.fetch_sub(1) - 1;
+        if (left <= h.publish_wake_at.load())
+            state_.publisher_event().notify();
+        if (left > 0)
+            state_.wake_one_worker(worker_);
+        return claim;
+    }
+
+    // Before sleeping for room: egress may be asleep over output that it could retire. And a wake
+    // that reached us although we cannot use it goes on to the next.
+    void report_starving() {
+        state_.slot(worker_).wants_room.store(1);
+        if (Rules::starving_worker_tells_egress)
+            state_.header().egress_event.notify();
+        if (state_.header().ready_count.load() > 0)
+            state_.wake_one_worker(worker_);
+    }
+
+    RunState<A> state_;
+    std::uint32_t worker_;
+    std::uint16_t incarnation_;
+    std::span<const std::uint32_t> steal_order_;
+};
+
+} // namespace gristmill::ring

@@ -1,0 +1,199 @@
+// The state that all parties of a run share, in one block of shared memory: header, worker slots,
+// claim cursors, batch entries. Offsets only, so that every process may map it where it likes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "base/bytes.hpp"
+#include "base/check.hpp"
+#include "ring/batch_entry.hpp"
+#include "ring/event_count.hpp"
+
+namespace gristmill::ring {
+
+inline constexpr std::uint64_t kAnySequence = ~std::uint64_t{0};
+inline constexpr std::uint64_t kNoSequence = ~std::uint64_t{0} - 1; // nothing to be woken for
+
+// Threads: each field names its writer; everybody reads.
+// Keeps:   I2. head <= published <= head + entries.
+//          I3. ready_count >= number of ready entries: raised before a publish, lowered after a
+//              claim.
+template <class A>
+struct RunHeader {
+    template <class T>
+    using Atomic = typename A::template Atomic<T>;
+
+    // Fixed for the life of the block.
+    std::uint32_t workers = 0;
+    std::uint32_t nodes = 0;
+    std::uint32_t entries = 0; // a power of two
+    std::uint64_t slots_offset = 0;
+    std::uint64_t cursors_offset = 0;
+    std::uint64_t entries_offset = 0;
+
+    // Written by the coordinator.
+    alignas(64) Atomic<std::uint32_t> run_id{0};  // grows by one with each run
+    Atomic<std::uint32_t> over{1};                // the run has ended, or is given up
+    Atomic<std::uint32_t> shutdown{0};            // no further run will come
+    Atomic<std::uint32_t> publisher_is_egress{1}; // one thread does both and sleeps once
+
+    // Written by the publisher.
+    alignas(64) Atomic<std::uint64_t> published{0}; // sequences below exist
+    Atomic<std::uint32_t> ended{0};                 // no more will be published
+    Atomic<std::int32_t> publish_wake_at{-1};       // wake the publisher at so few ready entries
+    Atomic<std::uint32_t> publisher_wants_input{0}; // wake it when input memory comes back
+
+    // Written by egress.
+    alignas(64) Atomic<std::uint64_t> head{0};     // sequences below are retired
+    Atomic<std::uint64_t> target{kNoSequence};     // wake egress when this one is done
+
+    alignas(64) Atomic<std::int32_t> ready_count{0};
+
+    alignas(64) EventCount<A> egress_event{};
+    alignas(64) EventCount<A> publisher_event{};
+};
+
+// What one worker tells and is told.
+template <class A>
+struct alignas(128) WorkerSlot {
+    template <class T>
+    using Atomic = typename A::template Atomic<T>;
+
+    EventCount<A> event{};                // this worker sleeps here
+    Atomic<std::uint32_t> wants_room{0};  // by the worker: it sleeps until output is retired
+    Atomic<std::uint32_t> acknowledged{0}; // by the worker: the last run it has left
+    Atomic<std::uint32_t> start_failed{0}; // by the worker: no payload; start_error says why
+    char start_error[1024] = {};
+    Atomic<std::uint64_t> cpu_ns{0}; // by the worker, when it leaves: CPU time of the run
+
+    // By egress: output positions below are free again.
+    alignas(64) Atomic<std::uint64_t> ring_released{0};
+    Atomic<std::uint64_t> overflow_released{0};
+};
+
+// A view of such a block.
+//
+// Threads: any; a view is two words and is copied freely.
+// Owns:    nothing, the block must outlive it.
+template <class A>
+class RunState {
+  public:
+    using Header = RunHeader<A>;
+    using Slot = WorkerSlot<A>;
+    using Entry = BatchEntry<A>;
+    using Cursor = typename A::template Atomic<std::uint64_t>;
+
+    // Ring size for so many workers (rule R5).
+    static std::uint32_t entries_for(std::uint32_t workers) {
+        return std::bit_ceil(std::max<std::uint32_t>(64, 8 * workers));
+    }
+    static std::uint64_t block_bytes(std::uint32_t workers, std::uint32_t nodes,
+                                     std::uint32_t entries) {
+        return round_up(sizeof(Header), 128) + workers * sizeof(Slot) +
+               round_up(nodes * sizeof(Cursor), 128) + entries * sizeof(Entry);
+    }
+
+    // Lays a fresh state into zeroed memory of block_bytes(), aligned to 128.
+    static RunState create(std::byte *block, std::uint32_t workers, std::uint32_t nodes,
+                           std::uint32_t entries) {
+        GM_CHECK(std::has_single_bit(entries) && workers > 0 && workers <= kWorkerSlotsMax);
+        auto *header = new (block) Header;
+        header->workers = workers;
+        header->nodes = nodes;
+        header->entries = entries;
+        header->slots_offset = round_up(sizeof(Header), 128);
+        header->cursors_offset = header->slots_offset + workers * sizeof(Slot);
+        header->entries_offset = header->cursors_offset + round_up(nodes * sizeof(Cursor), 128);
+        RunState state(block);
+        for (std::uint32_t i = 0; i < workers; ++i)
+            new (&state.slot(i)) Slot;
+        for (std::uint32_t i = 0; i < nodes; ++i)
+            new (&state.cursor(i)) Cursor{0};
+        for (std::uint32_t i = 0; i < entries; ++i)
+            new (&state.entry(i)) Entry;
+        return state;
+    }
+    // A view of a state that lies there already.
+    explicit RunState(std::byte *block) : block_(block) {}
+
+    Header &header() const { return *reinterpret_cast<Header *>(block_); }
+    Slot &slot(std::uint32_t worker) const {
+        return reinterpret_cast<Slot *>(block_ + header().slots_offset)[worker];
+    }
+    Cursor &cursor(std::uint32_t node) const {
+        return reinterpret_cast<Cursor *>(block_ + header().cursors_offset)[node];
+    }
+    Entry &entry(std::uint64_t sequence) const {
+        return reinterpret_cast<Entry *>(
+            block_ + header().entries_offset)[sequence & (header().entries - 1)];
+    }
+    std::uint32_t lap(std::uint64_t sequence) const {
+        return static_cast<std::uint32_t>(sequence / header().entries);
+    }
+
+    // Where the publisher sleeps.
+    EventCount<A> &publisher_event() const {
+        return header().publisher_is_egress.load() ? header().egress_event
+                                                   : header().publisher_event;
+    }
+
+    // Makes everything as new for the next run. Only while every worker has acknowledged the end
+    // of the last one.
+    void reset() const {
+        Header &h = header();
+        h.published = 0;
+        h.ended = 0;
+        h.publish_wake_at = -1;
+        h.publisher_wants_input = 0;
+        h.head = 0;
+        h.target = kNoSequence;
+        h.ready_count = 0;
+        for (std::uint32_t i = 0; i < h.workers; ++i) {
+            slot(i).wants_room = 0;
+            slot(i).start_failed = 0;
+            slot(i).cpu_ns = 0;
+            slot(i).ring_released = 0;
+            slot(i).overflow_released = 0;
+        }
+        for (std::uint32_t i = 0; i < h.nodes; ++i)
+            cursor(i) = 0;
+        for (std::uint32_t i = 0; i < h.entries; ++i)
+            entry(i).state = 0;
+    }
+
+    // Wakes one sleeping worker that could claim, beginning the search behind slot `after`: one
+    // that waits for work; one that waits for room only helps when the head is ready (rule R3).
+    void wake_one_worker(std::uint32_t after) const {
+        const Header &h = header();
+        A::fence();
+        std::uint32_t starving = h.workers;
+        for (std::uint32_t step = 1; step <= h.workers; ++step) {
+            const std::uint32_t i = (after + step) % h.workers;
+            if (!slot(i).event.has_waiter())
+                continue;
+            if (!slot(i).wants_room.load()) {
+                slot(i).event.notify();
+                return;
+            }
+            if (starving == h.workers)
+                starving = i;
+        }
+        if (starving < h.workers && head_is_ready())
+            slot(starving).event.notify();
+    }
+
+    bool head_is_ready() const {
+        const std::uint64_t head = header().head.load();
+        const StateWord word = StateWord::unpack(entry(head).state.load());
+        return word.state == EntryState::ready && word.lap == lap(head);
+    }
+
+  private:
+    std::byte *block_;
+};
+
+} // namespace gristmill::ring

@@ -1,0 +1,79 @@
+// Output of a stream or a file: one ring per worker, recycled as egress retires, and an overflow
+// range for what does not fit.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include <gristmill/error.hpp>
+
+#include "os/memory.hpp"
+#include "store/output_area.hpp"
+
+namespace gristmill::store {
+
+// The memory of one worker's output, made by the caller and mapped by both sides.
+struct OutputMemory {
+    os::UniqueFd ring;
+    os::Mapping ring_mapping; // mirrored: twice ring_bytes
+    std::uint64_t ring_bytes = 0;
+    bool mirrored = true;
+    os::UniqueFd overflow; // sparse, grows
+
+    // `ring_bytes` is rounded up to pages. ThreadSanitizer cannot see that two addresses are one
+    // byte, so there the ring is mapped once.
+    static Result<OutputMemory> create(std::uint64_t ring_bytes, bool mirrored);
+};
+
+// The worker's side.
+//
+// Threads: the worker's; `released` counters are egress's to write.
+// Keeps:   I11. Taken positions are at most ring_bytes ahead of the released ones: nothing is
+//              overwritten before its batch is retired (rule R4).
+class RingArea final : public OutputArea {
+  public:
+    RingArea(OutputMemory &memory, const std::atomic<std::uint64_t> &ring_released,
+             const std::atomic<std::uint64_t> &overflow_released);
+
+    // Room for the recent largest output, and no overflow beyond the ring's size waits.
+    bool has_room() override;
+    OutputLocation finish(std::uint64_t fault_bytes) override;
+    std::uint64_t overflow_batches() const { return overflow_batches_; }
+
+  protected:
+    bool grow(std::uint64_t bytes) override;
+
+  private:
+    void begin_in_ring();
+    bool grow_overflow(std::uint64_t bytes);
+    std::uint64_t free_bytes() const;
+
+    OutputMemory &memory_;
+    const std::atomic<std::uint64_t> &ring_released_;
+    const std::atomic<std::uint64_t> &overflow_released_;
+    std::uint64_t taken_ = 0;      // position behind the last finished batch
+    std::uint64_t data_ = 0;       // position of the batch's first byte; > taken_ after padding
+    std::uint64_t recent_max_ = 0; // recent largest output
+    std::uint64_t overflow_taken_ = 0; // position, as for the ring
+    std::uint64_t overflow_start_ = 0; // position that lies at offset 0 of the file
+    std::uint64_t overflow_batches_ = 0;
+    std::optional<os::Mapping> overflow_mapping_; // of the batch in hand
+};
+
+// Egress's side of one worker's positions: batches retire in any order, the tail moves over the
+// prefix that is retired.
+//
+// Threads: egress.
+class ReleasedPrefix {
+  public:
+    // Marks [begin, end) as retired; the new tail.
+    std::uint64_t release(std::uint64_t begin, std::uint64_t end);
+
+  private:
+    std::uint64_t tail_ = 0;
+    std::map<std::uint64_t, std::uint64_t> pending_; // begin -> end, all beyond the tail
+};
+
+} // namespace gristmill::store

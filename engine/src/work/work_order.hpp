@@ -1,0 +1,26 @@
+// What a run asks of its workers.
+#pragma once
+
+#include <cstdint>
+
+#include <gristmill/options.hpp>
+
+#include "record/source_table.hpp"
+#include "work/failure_log.hpp"
+#include "work/payload.hpp"
+
+namespace gristmill::work {
+
+enum class OutputMode : std::uint8_t { ring, collection };
+
+struct WorkOrder {
+    Framing framing{};
+    std::uint64_t max_record_bytes = 0;
+    std::uint64_t read_bytes = 0; // no single read asks for more; 0: no limit (tests)
+    KeepNotes keep_notes = KeepNotes::lowest;
+    OutputMode output = OutputMode::ring;
+    PayloadFactory *payloads = nullptr;
+    const record::SourceTable *sources = nullptr;
+};
+
+} // namespace gristmill::work

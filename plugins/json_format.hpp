@@ -1,0 +1,118 @@
+// Printing JSON into memory that has room: each function writes at `out` and returns the end.
+#ifndef GRISTMILL_PLUGINS_JSON_FORMAT_HPP
+#define GRISTMILL_PLUGINS_JSON_FORMAT_HPP
+
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace gristmill::json {
+
+/// The longest decimal print of a 64-bit integer, sign included.
+inline constexpr std::size_t integer_bytes_max = 20;
+
+/// The longest print of a string of `bytes` bytes: every byte may become \u00xx; two quotes.
+constexpr std::size_t string_bytes_max(std::size_t bytes) noexcept { return 6 * bytes + 2; }
+
+/// Bytes that print_text may read behind `text` and write behind the end it returns.
+inline constexpr std::size_t copy_slack = 15;
+
+/// Prints a literal, without its final NUL.
+template <std::size_t Size>
+char *print_literal(char *out, const char (&literal)[Size]) noexcept {
+    std::memcpy(out, literal, Size - 1);
+    return out + (Size - 1);
+}
+
+/// Copies a short text in steps of 16 bytes: needs copy_slack readable bytes behind `text` and
+/// as many writable ones behind the print.
+inline char *print_text(char *out, std::string_view text) noexcept {
+    for (std::size_t i = 0; i < text.size(); i += copy_slack + 1) {
+        std::memcpy(out + i, text.data() + i, copy_slack + 1);
+    }
+    return out + text.size();
+}
+
+/// Needs room for integer_bytes_max bytes.
+template <std::integral Integer>
+char *print_integer(char *out, Integer value) noexcept {
+    return std::to_chars(out, out + integer_bytes_max, value).ptr;
+}
+
+namespace detail {
+
+inline char *print_unicode_escape(char *out, std::uint32_t unit) noexcept {
+    constexpr const char *digits = "0123456789abcdef";
+    *out++ = '\\';
+    *out++ = 'u';
+    for (int shift = 12; shift >= 0; shift -= 4)
+        *out++ = digits[(unit >> shift) & 0xf];
+    return out;
+}
+
+/// The letter of a two-character escape such as \n; 0 if `byte` has none.
+constexpr char short_escape(char byte) noexcept {
+    switch (byte) {
+    case '"':
+        return '"';
+    case '\\':
+        return '\\';
+    case '\b':
+        return 'b';
+    case '\f':
+        return 'f';
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\t':
+        return 't';
+    default:
+        return 0;
+    }
+}
+
+/// Decodes the code point at `at`, which begins a valid UTF-8 sequence, and moves past it.
+inline std::uint32_t next_code_point(const char *&at) noexcept {
+    const auto lead = static_cast<unsigned char>(*at++);
+    if (lead < 0x80)
+        return lead;
+    const int more = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    std::uint32_t point = lead & (0x3fu >> more);
+    for (int i = 0; i < more; ++i)
+        point = (point << 6) | (static_cast<unsigned char>(*at++) & 0x3fu);
+    return point;
+}
+
+} // namespace detail
+
+/// Prints what stands between the quotes of json.dumps(utf8, ensure_ascii=True): everything but
+/// printable ASCII is escaped. `utf8` is valid. Needs room for string_bytes_max(utf8.size()).
+inline char *print_string_body(char *out, std::string_view utf8) noexcept {
+    const char *at = utf8.data();
+    const char *const end = at + utf8.size();
+    while (at != end) {
+        const char byte = *at;
+        if (const char letter = detail::short_escape(byte); letter != 0) {
+            *out++ = '\\';
+            *out++ = letter;
+            ++at;
+        } else if (byte >= ' ' && byte <= '~') {
+            *out++ = byte;
+            ++at;
+        } else if (const std::uint32_t point = detail::next_code_point(at); point < 0x10000) {
+            out = detail::print_unicode_escape(out, point);
+        } else {
+            out = detail::print_unicode_escape(out, 0xd800 + ((point - 0x10000) >> 10));
+            out = detail::print_unicode_escape(out, 0xdc00 + ((point - 0x10000) & 0x3ff));
+        }
+    }
+    return out;
+}
+
+} // namespace gristmill::json
+
+#endif

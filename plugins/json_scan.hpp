@@ -1,0 +1,164 @@
+// Reading a JSON record in the layout one expects, without parsing it.
+//
+// Data in a stream mostly looks alike: the same keys in the same order, plain ASCII strings,
+// integers of ordinary size. PlainScan walks such a record by comparing it with what should stand
+// there, eight bytes at a time. Each step returns false at anything else, be it wrong or only
+// unusual, and the record is then for StrictParser to judge. What PlainScan accepts to its end is
+// valid JSON without duplicate keys, given that the literals asked for spell an object.
+#ifndef GRISTMILL_PLUGINS_JSON_SCAN_HPP
+#define GRISTMILL_PLUGINS_JSON_SCAN_HPP
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include <gristmill/plugin.h>
+
+namespace gristmill::json {
+
+/// Readable bytes that must follow a scanned record.
+inline constexpr std::size_t scan_padding = 16;
+static_assert(scan_padding <= GM_BATCH_PADDING);
+
+/// A string as a number to compare: its first eight bytes and its size.
+struct Word {
+    std::uint64_t bytes = 0;
+    std::size_t size = 0;
+
+    constexpr Word() = default;
+    constexpr explicit Word(std::string_view text) noexcept : size(text.size()) {
+        for (std::size_t i = 0; i < text.size() && i < 8; ++i) {
+            bytes |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
+        }
+    }
+};
+
+class PlainScan {
+  public:
+    explicit PlainScan(std::string_view record) noexcept
+        : at_(record.data()), end_(record.data() + record.size()) {}
+
+    /// Steps over exactly these bytes.
+    template <std::size_t Size>
+    bool literal(const char (&expected)[Size]) noexcept {
+        constexpr std::size_t bytes = Size - 1;
+        if (end_ - at_ < static_cast<std::ptrdiff_t>(bytes))
+            return false;
+        std::uint64_t differences = 0;
+        for (std::size_t i = 0; i < bytes; i += 8) {
+            const std::string_view part(expected + i, bytes - i);
+            differences |= lowest_bytes(load(at_ + i) ^ Word(part).bytes, part.size());
+        }
+        at_ += bytes;
+        return differences == 0;
+    }
+
+    /// Steps over a string of plain ASCII up to its closing quote, which is left to `literal`.
+    bool text(std::string_view &found) noexcept {
+        const char *const begin = at_;
+        while (at_ < end_) {
+            if (const std::uint64_t stops = not_plain(load(at_)); stops != 0) {
+                at_ += first_byte(stops);
+                found = {begin, static_cast<std::size_t>(at_ - begin)};
+                return true;
+            }
+            at_ += 8;
+        }
+        return false;
+    }
+
+    /// The same for a string of at most eight bytes; of a longer one it steps over eight, where
+    /// `literal` then finds no quote. Always true.
+    bool word(Word &found) noexcept {
+        const std::uint64_t bytes = load(at_);
+        const std::uint64_t stops = not_plain(bytes);
+        found.size = stops == 0 ? 8 : first_byte(stops);
+        found.bytes = lowest_bytes(bytes, found.size);
+        at_ += found.size;
+        return true;
+    }
+
+    /// Steps over an integer of 1 to 15 digits without sign or leading zero: it prints as it reads.
+    bool integer(std::string_view &digits) noexcept {
+        std::size_t size = leading_digits(load(at_));
+        if (size == 0 || (*at_ == '0' && size > 1))
+            return false;
+        if (size == 8)
+            size += leading_digits(load(at_ + 8));
+        digits = {at_, size};
+        at_ += size;
+        return size < 16;
+    }
+
+    /// The value of what `integer` read.
+    static std::int64_t value_of(std::string_view digits) noexcept {
+        const std::size_t size = digits.size();
+        if (size <= 8)
+            return digits_value(load(digits.data()), size);
+        return digits_value(load(digits.data()), 8) * power_of_ten[size - 8] +
+               digits_value(load(digits.data() + 8), size - 8);
+    }
+
+    bool at_end() const noexcept { return at_ == end_; }
+
+  private:
+    static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
+
+    static constexpr std::uint64_t every(unsigned char byte) noexcept {
+        return 0x0101010101010101u * byte;
+    }
+
+    static constexpr std::int64_t power_of_ten[8] = {1,     10,     100,     1000,
+                                                     10000, 100000, 1000000, 10000000};
+
+    static std::uint64_t load(const char *at) noexcept {
+        std::uint64_t bytes;
+        std::memcpy(&bytes, at, sizeof bytes);
+        return bytes;
+    }
+
+    static std::size_t first_byte(std::uint64_t marks) noexcept {
+        return static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+    }
+
+    static std::uint64_t lowest_bytes(std::uint64_t bytes, std::size_t count) noexcept {
+        if (count >= 8)
+            return bytes;
+        return bytes & ((std::uint64_t{1} << (8 * count)) - 1);
+    }
+
+    /// The lowest mark is right: at the first byte that is no printable ASCII, or is " or \.
+    static std::uint64_t not_plain(std::uint64_t bytes) noexcept {
+        const std::uint64_t quote = bytes ^ every('"');
+        const std::uint64_t backslash = bytes ^ every('\\');
+        const std::uint64_t below =
+            (bytes - every(0x20)) | (quote - every(1)) | (backslash - every(1));
+        const std::uint64_t above = bytes | (bytes + every(1));
+        return (below | above) & every(0x80);
+    }
+
+    static std::size_t leading_digits(std::uint64_t bytes) noexcept {
+        const std::uint64_t high = (bytes ^ every('0')) & every(0xf0);
+        const std::uint64_t low = ((bytes + every(6)) ^ every('0')) & every(0xf0);
+        const std::uint64_t others = high | low;
+        return others == 0 ? 8 : first_byte(others);
+    }
+
+    /// The value of the first `size` digits, 1 to 8: pairs, fours, then the eight.
+    static std::int64_t digits_value(std::uint64_t bytes, std::size_t size) noexcept {
+        std::uint64_t v = (bytes << (64 - 8 * size)) & every(0x0f);
+        v = (v * 10 + (v >> 8)) & 0x00ff00ff00ff00ffu;
+        v = (v * 100 + (v >> 16)) & 0x0000ffff0000ffffu;
+        v = v * 10000 + (v >> 32);
+        return static_cast<std::int64_t>(v & 0xffffffffu);
+    }
+
+    const char *at_;
+    const char *const end_;
+};
+
+} // namespace gristmill::json
+
+#endif
