@@ -29,10 +29,7 @@ static int process(void *state, const gm_batch *batch, gm_output *out) {
     return GM_OK;
 }
 
-/* The symbol is gm_plugin, which as a name in C already means the type. */
-extern const struct gm_plugin count __asm__("gm_plugin") __attribute__((visibility("default")));
-
-const struct gm_plugin count = {
+GM_PLUGIN_EXPORT const struct gm_plugin gm_plugin = {
     .abi_version = GM_PLUGIN_ABI_VERSION,
     .struct_size = sizeof(struct gm_plugin),
     .name = "count",

@@ -170,4 +170,4 @@ class Light {
 
 } // namespace
 
-GRISTMILL_PLUGIN(Light, "light", 0)
+GRISTMILL_PLUGIN(Light, "light", 0);

@@ -114,14 +114,14 @@ class Run {
             if (retired > 0)
                 continue; // room to publish
             if (!caller_works_)
-                sleep();
+                wait_for_news();
             else
                 pool_.step();
         }
     }
 
   private:
-    void sleep() {
+    void wait_for_news() {
         auto &event = state_.header().egress_event;
         const std::uint32_t ticket = event.prepare_wait();
         if (!egress_.prepare_target() || ingress_.wants_to_publish() || !check_workers()) {
@@ -230,6 +230,7 @@ Result<RunOutcome> Engine::State::execute(const PluginSpec &plugin,
     order.read_bytes = run.test_read_bytes;
     order.keep_notes = notes_to_keep(run);
     order.output = mode;
+    order.count_output = mode == work::OutputMode::ring;
     order.payloads = &payloads;
     order.sources = &table;
     pool->begin_run(order);
@@ -293,7 +294,6 @@ Result<Results> Engine::map(const PluginSpec &plugin, const std::vector<std::str
         options.order == Order::index && sink.ends_without_delimiter();
     results->report = std::move(outcome->report);
     results->errors = std::move(outcome->errors);
-    results->index();
     return Results(std::move(results));
 }
 

@@ -27,6 +27,13 @@ extern "C" {
 /* Readable bytes that follow every batch, so that SIMD code may read past the end. */
 #define GM_BATCH_PADDING 64u
 
+/* Makes the variable visible to the engine, also under -fvisibility=hidden. */
+#ifdef __cplusplus
+#define GM_PLUGIN_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define GM_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
 /* gm_plugin.flags */
 #define GM_PLUGIN_WANTS_OFFSETS 1u /* fill gm_batch.record_offsets */
 
@@ -99,7 +106,10 @@ typedef struct gm_output {
     void (*fail_record)(struct gm_output *out, uint64_t index, const char *reason);
 } gm_output;
 
-typedef struct gm_plugin {
+/* Not a typedef, so that a plugin can call its variable gm_plugin, as the engine expects:
+ *     GM_PLUGIN_EXPORT const struct gm_plugin gm_plugin = {...};
+ */
+struct gm_plugin {
     uint32_t abi_version; /* GM_PLUGIN_ABI_VERSION of the header it was compiled with */
     uint32_t struct_size; /* sizeof(struct gm_plugin) */
     const char *name;     /* for messages; never NULL */
@@ -112,7 +122,7 @@ typedef struct gm_plugin {
     int (*process)(void *state, const gm_batch *batch, gm_output *out);
     /* Frees the state; may be NULL. Called on the worker's own thread, after its last batch. */
     void (*destroy)(void *state);
-} gm_plugin;
+};
 
 #ifdef __cplusplus
 }

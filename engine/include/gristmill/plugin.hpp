@@ -6,7 +6,7 @@
 //             for (std::string_view record : batch.records()) output.emit(shouted(record));
 //         }
 //     };
-//     GRISTMILL_PLUGIN(Shout, "shout", 0)
+//     GRISTMILL_PLUGIN(Shout, "shout", 0);
 //
 // One object of the class is made per worker and only that worker's thread ever touches it.
 // Account for every record, in order, by exactly one of emit, filter and fail. An exception never
@@ -352,14 +352,9 @@ constexpr gm_plugin describe(const char *name, std::uint64_t flags) noexcept {
 
 } // namespace gristmill::plugin
 
-/// Exports the class `Payload` as the plugin of this shared object. The symbol is gm_plugin, which
-/// as a name already means the type, hence the label.
+/// Exports the class `Payload` as the plugin of this shared object.
 #define GRISTMILL_PLUGIN(Payload, name, flags)                                                     \
-    extern "C" {                                                                                   \
-    extern const struct gm_plugin gristmill_plugin __asm__("gm_plugin")                            \
-        __attribute__((visibility("default")));                                                    \
-    constinit const struct gm_plugin gristmill_plugin =                                            \
-        ::gristmill::plugin::describe<Payload>(name, flags);                                       \
-    }
+    GM_PLUGIN_EXPORT constinit const struct gm_plugin gm_plugin =                                  \
+        ::gristmill::plugin::describe<Payload>(name, flags)
 
 #endif

@@ -9,16 +9,23 @@
 
 namespace gristmill {
 
-void Results::State::index() {
-    first_record.assign(1, 0);
-    byte_size = 0;
-    for (const OutputBatch &batch : batches) {
-        first_record.push_back(first_record.back() + batch.record_count);
-        byte_size += batch.data.size();
-    }
-    if (ends_without_delimiter)
-        byte_size -= framing.delimiter.size();
-    offsets.resize(batches.size());
+void Results::State::count() {
+    std::call_once(counted, [this] {
+        first_record.assign(1, 0);
+        for (OutputBatch &batch : batches) {
+            batch.record_count = record::scan_records(batch.data, framing).count;
+            first_record.push_back(first_record.back() + batch.record_count);
+        }
+        report.output_records = first_record.back();
+        offsets.resize(batches.size());
+    });
+}
+
+std::uint64_t Results::State::byte_size() const {
+    std::uint64_t bytes = 0;
+    for (const OutputBatch &batch : batches)
+        bytes += batch.data.size();
+    return bytes - (ends_without_delimiter ? framing.delimiter.size() : 0);
 }
 
 Results::Results(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -26,10 +33,19 @@ Results::Results(Results &&) noexcept = default;
 Results &Results::operator=(Results &&) noexcept = default;
 Results::~Results() = default;
 
-std::uint64_t Results::size() const { return state_->first_record.back(); }
-const std::vector<OutputBatch> &Results::batches() const { return state_->batches; }
-std::uint64_t Results::byte_size() const { return state_->byte_size; }
-const Report &Results::report() const { return state_->report; }
+std::uint64_t Results::size() const {
+    state_->count();
+    return state_->first_record.back();
+}
+const std::vector<OutputBatch> &Results::batches() const {
+    state_->count();
+    return state_->batches;
+}
+const Report &Results::report() const {
+    state_->count();
+    return state_->report;
+}
+std::uint64_t Results::byte_size() const { return state_->byte_size(); }
 const std::vector<RecordFailure> &Results::errors() const { return state_->errors; }
 
 namespace {
@@ -84,7 +100,7 @@ Result<void> Results::write(const std::string &path) const {
     Result<os::OutputFile> file = os::OutputFile::create(path);
     if (!file)
         return file.error();
-    std::uint64_t left = state_->byte_size;
+    std::uint64_t left = state_->byte_size();
     for (const OutputBatch &batch : state_->batches) {
         const std::uint64_t bytes = std::min<std::uint64_t>(left, batch.data.size());
         if (Result<void> written = file->write(batch.data.first(bytes)); !written)

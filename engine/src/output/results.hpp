@@ -12,24 +12,29 @@
 
 namespace gristmill {
 
-// Threads: any, once made; the offset tables grow under the mutex.
+// Records are counted when somebody first asks for them: a caller who only writes the results to
+// a file does not pay for it.
+//
+// Threads: any, once made; what is found out later is guarded by `counted` and `mutex`.
 // Owns:    the memory that the batches lie in.
 struct Results::State {
     std::vector<store::Chunks> chunks;
-    std::vector<OutputBatch> batches;
-    std::vector<std::uint64_t> first_record; // of batches[i]; one more at the end
+    std::vector<OutputBatch> batches; // record_count: set by count()
     Framing framing;
     bool ends_without_delimiter = false;
-    std::uint64_t byte_size = 0;
-    Report report;
+    Report report; // output_records: set by count()
     std::vector<RecordFailure> errors;
+
+    std::once_flag counted;
+    std::vector<std::uint64_t> first_record; // of batches[i]; one more at the end
 
     std::mutex mutex;
     // Where the records of batches[i] begin, made when first asked for.
     std::vector<std::unique_ptr<std::vector<std::uint64_t>>> offsets;
 
-    // Completes what follows from `batches` and `framing`.
-    void index();
+    // Counts the output records, the first time.
+    void count();
+    std::uint64_t byte_size() const;
 };
 
 } // namespace gristmill

@@ -71,6 +71,20 @@ RecordScan scan_records(ByteView batch, const Framing &framing) noexcept {
     return scan;
 }
 
+bool ends_whole(ByteView batch, const Framing &framing) noexcept {
+    if (batch.empty())
+        return true;
+    switch (framing.kind) {
+    case Framing::Kind::delimiter:
+        return text_of(batch).ends_with(framing.delimiter);
+    case Framing::Kind::fixed:
+        return batch.size() % framing.record_bytes == 0;
+    case Framing::Kind::u32le:
+        return scan_records(batch, framing).whole;
+    }
+    return false;
+}
+
 bool last_record_blank(ByteView batch, const Framing &framing) noexcept {
     bool blank = false;
     for (auto r = record_at(batch, framing, 0); r; r = record_at(batch, framing, r->next))

@@ -40,6 +40,9 @@ struct RecordScan {
 // Counts the records of a batch that begins at a record.
 RecordScan scan_records(ByteView batch, const Framing &framing) noexcept;
 
+// Does the batch end where a record ends? Cheap: only frames are walked.
+bool ends_whole(ByteView batch, const Framing &framing) noexcept;
+
 // Is the last record of the batch empty? Precondition: delimiter framing.
 bool last_record_blank(ByteView batch, const Framing &framing) noexcept;
 

@@ -102,8 +102,7 @@ bool BatchWorker::process_segment(const record::Segment &segment, std::uint64_t 
 
 // Output must be framed like the input, or batches would run into each other.
 void BatchWorker::check_output(BatchResult &result) {
-    const record::RecordScan scan = record::scan_records(output_.committed(), order_.framing);
-    if (!scan.whole) {
+    if (!record::ends_whole(output_.committed(), order_.framing)) {
         record::FailureNote note;
         note.byte_offset = result.begin;
         note.reason = "the output of the batch does not end with a whole record; end each record "
@@ -111,7 +110,9 @@ void BatchWorker::check_output(BatchResult &result) {
         fail_batch(result, Fault::plugin, std::move(note));
         return;
     }
-    result.output_records = scan.count;
+    if (order_.count_output)
+        result.output_records =
+            record::scan_records(output_.committed(), order_.framing).count;
     if (result.delimiter_added)
         result.last_output_blank =
             record::last_record_blank(output_.committed(), order_.framing);

@@ -19,6 +19,7 @@ struct WorkOrder {
     std::uint64_t read_bytes = 0; // no single read asks for more; 0: no limit (tests)
     KeepNotes keep_notes = KeepNotes::lowest;
     OutputMode output = OutputMode::ring;
+    bool count_output = true; // its records; collected output is counted when somebody asks
     PayloadFactory *payloads = nullptr;
     const record::SourceTable *sources = nullptr;
 };
