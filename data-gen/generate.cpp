@@ -5,9 +5,9 @@
 #include <cmath>
 #include <exception>
 #include <new>
-#include <system_error>
 
-#include "output_file.hpp"
+#include "base/bytes.hpp"
+#include "os/output_file.hpp"
 #include "record_stream.hpp"
 
 namespace gristmill::datagen {
@@ -17,9 +17,7 @@ namespace {
 constexpr std::size_t write_bytes = std::size_t{1} << 20; // handed to the kernel at once
 constexpr std::uint64_t append_records_max = 128;         // between looks at the buffer's size
 
-GenerateError file_error(const std::string &path, int error_number) {
-    return {path + ": " + std::system_category().message(error_number), error_number};
-}
+GenerateError file_error(const Error &error) { return {error.message, error.os_errno}; }
 
 /// Runs `body`, which returns an error or none, and turns an exception into an error.
 template <class Body>
@@ -51,9 +49,9 @@ std::optional<GenerateError> open_stream(const GenerateSpec &spec,
 
 std::optional<GenerateError> write_all(const GenerateSpec &spec, RecordStream &stream,
                                        const std::string &path, const Progress &progress) {
-    OutputFile file;
-    if (const int error = file.open(path))
-        return file_error(path, error);
+    Result<os::OutputFile> file = os::OutputFile::create(path);
+    if (!file)
+        return file_error(file.error());
     std::string buffer;
     std::uint64_t bytes = 0;
     for (std::uint64_t done = 0; done < spec.records;) {
@@ -63,14 +61,14 @@ std::optional<GenerateError> write_all(const GenerateSpec &spec, RecordStream &s
             stream.append(buffer, count);
             done += count;
         }
-        if (const int error = file.write(buffer))
-            return file_error(path, error);
+        if (const Result<void> written = file->write(bytes_of(buffer)); !written)
+            return file_error(written.error());
         bytes += buffer.size();
         if (progress && !progress(done, bytes))
-            return file_error(path, ECANCELED);
+            return GenerateError{path + ": stopped", ECANCELED};
     }
-    if (const int error = file.commit())
-        return file_error(path, error);
+    if (const Result<void> committed = file->commit(); !committed)
+        return file_error(committed.error());
     return std::nullopt;
 }
 
