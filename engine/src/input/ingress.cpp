@@ -20,12 +20,12 @@ bool fixed_batches(const RunOptions &options) {
     return options.batch_records || options.batch_bytes;
 }
 
-// Where the sizer adapts, few batches lie ready, so that its changes take effect soon; where the
-// user has fixed the size, as many as the ring holds (rule R5).
-ring::PublishLimits publish_limits(const RunState &state, const RunOptions &options,
-                                   const IngressLimits &limits) {
+constexpr std::uint32_t kLookAheadAdapting = 2; // ready batches per worker (rule R5)
+constexpr std::uint32_t kLookAheadSettled = 8;
+
+ring::PublishLimits publish_limits(const IngressLimits &limits) {
     ring::PublishLimits publish;
-    publish.look_ahead = fixed_batches(options) ? state.header().entries : 2 * limits.workers;
+    publish.look_ahead = kLookAheadAdapting * limits.workers;
     publish.input_bytes = limits.input_bytes;
     return publish;
 }
@@ -48,8 +48,8 @@ std::uint16_t source_slots() {
 Ingress::Ingress(RunState state, const std::vector<std::string> &paths, const RunOptions &options,
                  const IngressLimits &limits, record::SourceTable &table)
     : paths_(paths), options_(options), table_(table),
-      publisher_(state, publish_limits(state, options, limits)), sizer_(sizer_limits(limits)),
-      opened_(table.size()) {}
+      publisher_(state, publish_limits(limits)), sizer_(sizer_limits(limits)), workers_(limits.workers),
+      ring_entries_(state.header().entries), opened_(table.size()) {}
 
 bool Ingress::needs_cutter() const {
     switch (options_.framing.kind) {
@@ -63,7 +63,21 @@ bool Ingress::needs_cutter() const {
     return true;
 }
 
+// While the sizer adapts, and near the end, few batches lie ready, so that its decisions take
+// effect at once. Otherwise many do: one wake of this thread then serves many claims.
+std::uint32_t Ingress::look_ahead() const {
+    if (fixed_batches(options_))
+        return ring_entries_;
+    const std::uint64_t left = whole_bytes_ - std::min(whole_bytes_, position_);
+    const std::uint64_t ahead = std::uint64_t{kLookAheadSettled} * workers_;
+    if (sizer_.settled() && left > (ahead + 2 * std::uint64_t{workers_}) * sizer_.target_bytes())
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(ahead, ring_entries_ / 2));
+    return kLookAheadAdapting * workers_;
+}
+
 void Ingress::pump() {
+    if (!finished_)
+        publisher_.set_look_ahead(look_ahead());
     while (!finished_ && publish_next()) {
     }
     publisher_.flush();

@@ -61,6 +61,7 @@ class Ingress {
         bool divided = false; // all of it has been published
     };
 
+    std::uint32_t look_ahead() const;
     bool open_next();
     std::optional<std::uint16_t> free_slot() const;
     std::optional<std::uint64_t> next_bytes();
@@ -80,6 +81,8 @@ class Ingress {
     record::SourceTable &table_;
     ring::Publisher<ring::SystemAtomics> publisher_;
     ring::BatchSizer sizer_;
+    const std::uint32_t workers_;
+    const std::uint32_t ring_entries_;
     std::vector<Opened> opened_; // by slot
     std::vector<std::uint64_t> source_bytes_;
     std::optional<SequentialCutter> cutter_; // of the current source

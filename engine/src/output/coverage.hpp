@@ -9,6 +9,7 @@
 namespace gristmill::output {
 
 // Threads: egress.
+// Keeps:   I17. Complete runs cover every byte of every source exactly once.
 class Coverage {
   public:
     // A batch covered [begin, end) of a source; false when some of it was covered before.

@@ -44,11 +44,14 @@ void BatchSizer::observe(const BatchObservation &batch) {
     desired = std::clamp(desired, double(least_bytes()), double(limits_.batch_bytes_max));
 
     const double present = double(target_bytes_);
+    ++unchanged_;
     if (desired > present * kReasonToChange && batch.input_bytes >= target_bytes_ / 2)
         target_bytes_ = static_cast<std::uint64_t>(std::min(desired, 2 * present));
     else if (desired * kReasonToChange < present)
         target_bytes_ = static_cast<std::uint64_t>(std::max(desired, present / 2));
     target_bytes_ = std::max<std::uint64_t>(target_bytes_, 1);
+    if (double(target_bytes_) != present)
+        unchanged_ = 0;
 }
 
 std::uint64_t BatchSizer::next_bytes(std::uint64_t remaining) const {

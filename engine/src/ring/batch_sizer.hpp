@@ -39,12 +39,16 @@ class BatchSizer {
 
     std::uint64_t target_bytes() const { return target_bytes_; }
 
+    // True when the target has not changed for a while: then batches may be published far ahead.
+    bool settled() const { return unchanged_ >= 4 * std::uint64_t{limits_.workers}; }
+
   private:
     std::uint64_t least_bytes() const;
 
     SizerLimits limits_;
     std::uint64_t target_bytes_;
     double ns_per_byte_ = 0; // smoothed; 0: nothing observed yet
+    std::uint64_t unchanged_ = 0; // observations since the target changed
 };
 
 } // namespace gristmill::ring

@@ -25,6 +25,14 @@ class Publisher {
 
     std::uint64_t published() const { return next_; }
 
+    // Policy, not safety (rule R5): any value from 1 up is correct.
+    void set_look_ahead(std::uint32_t look_ahead) {
+        if (limits_.look_ahead == look_ahead)
+            return;
+        limits_.look_ahead = look_ahead;
+        state_.header().publish_wake_at.store(low_water());
+    }
+
     // Would publish() of a batch of so many bytes keep the limits? When the budget alone forbids
     // it, workers will wake the publisher as they finish.
     bool may_publish(std::uint64_t bytes) {
