@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "coordinator.hpp"
 #include "input/ingress.hpp"
 #include "os/fd_io.hpp"
 #include "os/memory.hpp"
@@ -23,7 +24,6 @@ using RunState = ring::RunState<ring::SystemAtomics>;
 
 constexpr std::uint64_t kBatchBytesMax = kMiB;     // larger ones fall out of the L2 cache
 constexpr std::uint64_t kRingBytesMax = 8 * kMiB;  // of one worker's output; stays warm
-constexpr std::uint64_t kSignalCheckNs = 100'000'000;
 
 // What egress wants to know about sources, answered by ingress and the paths.
 class PathNames final : public output::SourceNames {
@@ -78,10 +78,15 @@ struct Engine::State {
     std::uint32_t workers() const {
         return std::max<std::uint32_t>(1, std::uint32_t(plan.workers.size()));
     }
+    input::IngressLimits ingress_limits(const RunOptions &run, work::OutputMode mode) const;
     std::uint64_t ring_bytes(const RunOptions &run) const {
         return std::min(run.memory_bytes / 2 / workers(), kRingBytesMax);
     }
     Result<void> start();
+    Result<Results> map(const PluginSpec &plugin, const std::vector<std::string> &paths,
+                        const RunOptions &run);
+    Result<RunOutcome> run(const PluginSpec &plugin, const std::vector<std::string> &paths,
+                           const OutputTarget &output, const RunOptions &run);
     Result<RunOutcome> execute(const PluginSpec &plugin, const std::vector<std::string> &paths,
                                const RunOptions &run, output::Sink &sink,
                                work::OutputMode mode);
@@ -89,76 +94,51 @@ struct Engine::State {
 
 namespace {
 
-// One run, from the first batch published to the last one retired, as the calling thread lives
-// it: publish, retire, sleep.
-class Run {
-  public:
-    Run(RunState state, work::WorkerPool &pool, input::Ingress &ingress, output::Egress &egress,
-        const RunOptions &options, bool caller_works)
-        : state_(state), pool_(pool), ingress_(ingress), egress_(egress), options_(options),
-          caller_works_(caller_works), checked_ns_(wall_clock_ns()) {}
+work::WorkOrder work_order(const RunOptions &run, work::OutputMode mode,
+                           work::PayloadFactory &payloads, const record::SourceTable &sources) {
+    work::WorkOrder order;
+    order.framing = run.framing;
+    order.max_record_bytes = run.max_record_bytes;
+    order.read_bytes = run.test_read_bytes;
+    order.keep_notes = notes_to_keep(run);
+    order.output = mode;
+    order.count_output = mode == work::OutputMode::ring;
+    order.payloads = &payloads;
+    order.sources = &sources;
+    return order;
+}
 
-    // Until all is retired, or something ends the run before.
-    Result<void> drive() {
-        for (;;) {
-            ingress_.pump();
-            const std::uint64_t retired = egress_.retire();
-            if (egress_.error())
-                return *egress_.error();
-            if (egress_.finished())
-                return {};
-            if (Result<void> started = check_workers(); !started)
-                return started;
-            if (interrupted())
-                return Error{ErrorKind::interrupted, "the run was interrupted"};
-            if (retired > 0)
-                continue; // room to publish
-            if (!caller_works_)
-                wait_for_news();
-            else
-                pool_.step();
-        }
+std::vector<store::ReleaseCounters> release_counters(const RunState &state) {
+    std::vector<store::ReleaseCounters> counters;
+    for (std::uint32_t i = 0; i < state.header().workers; ++i)
+        counters.push_back({&state.slot(i).ring_released, &state.slot(i).overflow_released});
+    return counters;
+}
+
+// Workers use what lies on the coordinator's stack: they leave the run before it does, also when
+// an exception unwinds it.
+class RunScope {
+  public:
+    RunScope(work::WorkerPool &pool, const work::WorkOrder &order) : pool_(pool) {
+        pool_.begin_run(order);
     }
+    RunScope(const RunScope &) = delete;
+    RunScope &operator=(const RunScope &) = delete;
+    ~RunScope() { pool_.end_run(); }
 
   private:
-    void wait_for_news() {
-        auto &event = state_.header().egress_event;
-        const std::uint32_t ticket = event.prepare_wait();
-        if (!egress_.prepare_target() || ingress_.wants_to_publish() || !check_workers()) {
-            event.cancel_wait(ticket);
-            return;
-        }
-        const std::int64_t timeout = options_.interrupted ? std::int64_t(kSignalCheckNs) : -1;
-        if (event.commit_wait(ticket, timeout) == ring::Wake::signal)
-            checked_ns_ = 0;
-    }
-
-    bool interrupted() {
-        if (!options_.interrupted)
-            return false;
-        const std::uint64_t now_ns = wall_clock_ns();
-        if (now_ns - checked_ns_ < kSignalCheckNs)
-            return false;
-        checked_ns_ = now_ns;
-        return options_.interrupted();
-    }
-
-    // A worker without a payload ends the run, with its own words.
-    Result<void> check_workers() const {
-        for (std::uint32_t i = 0; i < state_.header().workers; ++i)
-            if (state_.slot(i).start_failed.load())
-                return Error{ErrorKind::plugin, state_.slot(i).start_error};
-        return {};
-    }
-
-    RunState state_;
     work::WorkerPool &pool_;
-    input::Ingress &ingress_;
-    output::Egress &egress_;
-    const RunOptions &options_;
-    const bool caller_works_;
-    std::uint64_t checked_ns_;
 };
+
+// The library reports by value; memory that the coordinator itself cannot get is no exception.
+template <class Body>
+auto reporting_no_memory(Body &&body) -> decltype(body()) {
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return Error{ErrorKind::memory, "the machine has no memory for this run"};
+    }
+}
 
 } // namespace
 
@@ -205,37 +185,21 @@ Result<RunOutcome> Engine::State::execute(const PluginSpec &plugin,
 
     const RunState state(block.data());
     state.reset();
-    work::PluginFactory payloads(**library, plugin.config, run.framing);
     record::SourceTable table(input::source_slots());
-    input::IngressLimits limits;
-    limits.workers = workers();
-    limits.input_bytes = run.memory_bytes / 2;
-    limits.batch_bytes_max = std::min(kBatchBytesMax, run.memory_bytes / (4 * workers()));
-    limits.output_bytes_max = mode == work::OutputMode::ring ? ring_bytes(run) / 2 : 0;
-    input::Ingress ingress(state, paths, run, limits, table);
+    input::Ingress ingress(state, paths, run, ingress_limits(run, mode), table);
     const PathNames names(paths, ingress, table);
-    std::vector<store::ReleaseCounters> counters;
-    for (std::uint32_t i = 0; i < workers(); ++i)
-        counters.push_back({&state.slot(i).ring_released, &state.slot(i).overflow_released});
-    store::OutputReader outputs(pool->output_memory(), std::move(counters));
+    store::OutputReader outputs(pool->output_memory(), release_counters(state));
     output::Egress egress(
         state, {run, plan, sink, names, outputs, std::move(dead_letters),
                 [&](const ring::BatchInput &input, const ring::BatchResult &result) {
                     ingress.batch_retired(input, result);
                 }});
 
-    work::WorkOrder order;
-    order.framing = run.framing;
-    order.max_record_bytes = run.max_record_bytes;
-    order.read_bytes = run.test_read_bytes;
-    order.keep_notes = notes_to_keep(run);
-    order.output = mode;
-    order.count_output = mode == work::OutputMode::ring;
-    order.payloads = &payloads;
-    order.sources = &table;
-    pool->begin_run(order);
+    work::PluginFactory payloads(**library, plugin.config, run.framing);
+    const work::WorkOrder order = work_order(run, mode, payloads, table);
+    const RunScope scope(*pool, order);
     Result<void> driven =
-        Run(state, *pool, ingress, egress, run, plan.workers.empty()).drive();
+        Coordinator(state, *pool, ingress, egress, run, plan.workers.empty()).drive();
     pool->end_run();
     egress.discard_rest();
     if (Result<void> checked = egress.check(ingress.source_bytes(), driven.ok()); !checked)
@@ -252,6 +216,16 @@ Result<RunOutcome> Engine::State::execute(const PluginSpec &plugin,
         outcome.report.cpu_seconds += double(state.slot(i).cpu_ns.load()) * 1e-9;
     outcome.report.wall_seconds = double(wall_clock_ns() - started_ns) * 1e-9;
     return outcome;
+}
+
+input::IngressLimits Engine::State::ingress_limits(const RunOptions &run,
+                                                   work::OutputMode mode) const {
+    input::IngressLimits limits;
+    limits.workers = workers();
+    limits.input_bytes = run.memory_bytes / 2;
+    limits.batch_bytes_max = std::min(kBatchBytesMax, run.memory_bytes / (4 * workers()));
+    limits.output_bytes_max = mode == work::OutputMode::ring ? ring_bytes(run) / 2 : 0;
+    return limits;
 }
 
 Result<Engine> Engine::create(const EngineOptions &options) {
@@ -281,17 +255,22 @@ const Plan &Engine::plan() const { return state_->plan; }
 Result<Results> Engine::map(const PluginSpec &plugin, const std::vector<std::string> &paths,
                             const RunOptions &options) {
     const std::lock_guard lock(state_->mutex);
+    return reporting_no_memory([&] { return state_->map(plugin, paths, options); });
+}
+
+Result<Results> Engine::State::map(const PluginSpec &plugin, const std::vector<std::string> &paths,
+                                   const RunOptions &run) {
     output::CollectSink sink;
     Result<RunOutcome> outcome =
-        state_->execute(plugin, paths, options, sink, work::OutputMode::collection);
+        execute(plugin, paths, run, sink, work::OutputMode::collection);
     auto results = std::make_unique<Results::State>();
-    results->chunks = state_->pool->take_chunks();
+    results->chunks = pool->take_chunks();
     if (!outcome)
         return outcome.error();
     results->batches = sink.take_batches();
-    results->framing = options.framing;
+    results->framing = run.framing;
     results->ends_without_delimiter =
-        options.order == Order::index && sink.ends_without_delimiter();
+        run.order == Order::index && sink.ends_without_delimiter();
     results->report = std::move(outcome->report);
     results->errors = std::move(outcome->errors);
     return Results(std::move(results));
@@ -300,17 +279,23 @@ Result<Results> Engine::map(const PluginSpec &plugin, const std::vector<std::str
 Result<RunOutcome> Engine::run(const PluginSpec &plugin, const std::vector<std::string> &paths,
                                const OutputTarget &output, const RunOptions &options) {
     const std::lock_guard lock(state_->mutex);
+    return reporting_no_memory([&] { return state_->run(plugin, paths, output, options); });
+}
+
+Result<RunOutcome> Engine::State::run(const PluginSpec &plugin,
+                                      const std::vector<std::string> &paths,
+                                      const OutputTarget &output, const RunOptions &run) {
     if (output.kind == OutputTarget::Kind::none) {
         output::DiscardSink sink;
-        return state_->execute(plugin, paths, options, sink, work::OutputMode::ring);
+        return execute(plugin, paths, run, sink, work::OutputMode::ring);
     }
     Result<os::OutputFile> file = output.kind == OutputTarget::Kind::path
                                       ? os::OutputFile::create(output.path)
                                       : os::OutputFile::adopt(output.descriptor);
     if (!file)
         return file.error();
-    output::FileSink sink(std::move(*file), options.framing, options.order);
-    return state_->execute(plugin, paths, options, sink, work::OutputMode::ring);
+    output::FileSink sink(std::move(*file), run.framing, run.order);
+    return execute(plugin, paths, run, sink, work::OutputMode::ring);
 }
 
 } // namespace gristmill

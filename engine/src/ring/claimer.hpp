@@ -68,9 +68,12 @@ class Claimer {
                     return std::nullopt;
                 return claim;
             }
-            if (!room)
-                report_starving();
-            slot.event.commit_wait(ticket, -1);
+            // Room may have come back before egress could know that we want it.
+            const bool sleeps = room || !report_starving_until(has_room);
+            if (sleeps)
+                slot.event.commit_wait(ticket, -1);
+            else
+                slot.event.cancel_wait(ticket);
             slot.wants_room.store(0);
         }
     }
@@ -142,13 +145,18 @@ class Claimer {
     }
 
     // Before sleeping for room: egress may be asleep over output that it could retire. And a wake
-    // that reached us although we cannot use it goes on to the next.
-    void report_starving() {
+    // that reached us although we cannot use it goes on to the next. True: there is room now.
+    template <class HasRoom>
+    bool report_starving_until(HasRoom &&has_room) {
         state_.slot(worker_).wants_room.store(1);
+        A::fence();
+        if (has_room())
+            return true;
         if (Rules::starving_worker_tells_egress)
             state_.header().egress_event.notify();
         if (state_.header().ready_count.load() > 0)
             state_.wake_one_worker(worker_);
+        return false;
     }
 
     RunState<A> state_;

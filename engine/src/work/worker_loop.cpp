@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace gristmill::work {
 
@@ -12,15 +13,21 @@ WorkerLoop::WorkerLoop(RunState state, const WorkOrder &order, const WorkerIdent
       claimer_(state, identity.worker, 0, steal_order) {}
 
 bool WorkerLoop::start() {
-    Result<std::unique_ptr<Payload>> payload =
-        order_.payloads->make(identity_, state_.header().over);
-    if (payload) {
+    try {
+        Result<std::unique_ptr<Payload>> payload =
+            order_.payloads->make(identity_, state_.header().over);
+        if (!payload)
+            return fail_start(payload.error().message);
         payload_ = std::move(*payload);
         worker_.emplace(order_, identity_, input_, *payload_, output_);
         return true;
+    } catch (const std::bad_alloc &) {
+        return fail_start("no memory for a worker's payload");
     }
+}
+
+bool WorkerLoop::fail_start(std::string_view message) {
     auto &slot = state_.slot(identity_.worker);
-    const std::string &message = payload.error().message;
     const std::size_t bytes = std::min(message.size(), sizeof slot.start_error - 1);
     std::memcpy(slot.start_error, message.data(), bytes);
     slot.start_error[bytes] = '\0';

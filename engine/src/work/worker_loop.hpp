@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "ring/claimer.hpp"
 #include "work/batch_worker.hpp"
@@ -31,6 +32,7 @@ class WorkerLoop {
     bool step();
 
   private:
+    bool fail_start(std::string_view message);
     void work_on(const ring::Claim &claim);
 
     RunState state_;

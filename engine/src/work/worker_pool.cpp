@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <tbb/task_arena.h>
 
@@ -144,6 +145,7 @@ Result<void> WorkerPool::prepare_rings(std::uint64_t ring_bytes) {
 
 void WorkerPool::begin_run(const WorkOrder &order) {
     order_ = &order;
+    running_ = true;
     state_.header().over.store(0);
     state_.header().run_id.fetch_add(1);
     if (!threaded_) {
@@ -157,6 +159,8 @@ void WorkerPool::begin_run(const WorkOrder &order) {
 bool WorkerPool::step() { return workers_[0]->started && workers_[0]->loop->step(); }
 
 void WorkerPool::end_run() {
+    if (!std::exchange(running_, false))
+        return;
     auto &header = state_.header();
     header.over.store(1);
     if (!threaded_) {

@@ -30,7 +30,8 @@ class WorkerPool {
     void begin_run(const WorkOrder &order);
     // Works on one batch in the calling thread. Only without threads.
     bool step();
-    // The run is over or given up: returns when every worker has left it.
+    // The run is over or given up: returns when every worker has left it. A second call does
+    // nothing.
     void end_run();
 
     std::vector<store::OutputMemory> &output_memory() { return rings_; }
@@ -52,6 +53,7 @@ class WorkerPool {
     struct Arenas;
     std::unique_ptr<Arenas> arenas_;
     bool threaded_ = false;
+    bool running_ = false;
     std::vector<os::Thread> threads_; // last: joined before what they use is destroyed
 };
 
