@@ -43,7 +43,8 @@ struct AllRules {
     static constexpr bool exact_state_word = true;  // R1: transitions compare the whole word
     static constexpr bool head_always_claimable = true; // R3
     static constexpr bool recheck_before_sleep = true;  // section 2: no lost wake-up
-    static constexpr bool starving_worker_tells_egress = true; // section 2
+    static constexpr bool starving_worker_tells_egress = true; // section 2, W3 of the model
+    static constexpr bool idle_worker_tells_publisher = true;  // W4 of the model
     static constexpr bool error_waits_for_head = true;  // R7
     static constexpr bool window_spans_ring = true;     // R6: an entry is free once before it is
 };

@@ -50,31 +50,14 @@ class Claimer {
     // says whether the output ring has room for another batch.
     template <class HasRoom>
     std::optional<Claim> wait_claim(HasRoom &&has_room) {
-        auto &slot = state_.slot(worker_);
         for (;;) {
             if (state_.header().over.load())
                 return std::nullopt;
-            if (auto claim = try_claim(has_room()))
-                return claim;
-            const std::uint32_t ticket = slot.event.prepare_wait();
-            const bool over = state_.header().over.load();
             const bool room = has_room();
-            std::optional<Claim> claim;
-            if (Rules::recheck_before_sleep && !over)
-                claim = try_claim(room);
-            if (over || claim) {
-                slot.event.cancel_wait(ticket);
-                if (over)
-                    return std::nullopt;
+            if (auto claim = try_claim(room))
                 return claim;
-            }
-            // Room may have come back before egress could know that we want it.
-            const bool sleeps = room || !report_starving_until(has_room);
-            if (sleeps)
-                slot.event.commit_wait(ticket, -1);
-            else
-                slot.event.cancel_wait(ticket);
-            slot.wants_room.store(0);
+            if (auto claim = sleep_unless_news(room, has_room))
+                return claim;
         }
     }
 
@@ -144,19 +127,41 @@ class Claimer {
         return claim;
     }
 
-    // Before sleeping for room: egress may be asleep over output that it could retire. And a wake
-    // that reached us although we cannot use it goes on to the next. True: there is room now.
+    // Announces that it sleeps, looks for news once more, and sleeps if there is none. The wish
+    // for room stands before the announcement, so that no wake is spent on a worker that cannot
+    // use it.
     template <class HasRoom>
-    bool report_starving_until(HasRoom &&has_room) {
-        state_.slot(worker_).wants_room.store(1);
-        A::fence();
-        if (has_room())
-            return true;
-        if (Rules::starving_worker_tells_egress)
-            state_.header().egress_event.notify();
-        if (state_.header().ready_count.load() > 0)
+    std::optional<Claim> sleep_unless_news(bool room, HasRoom &&has_room) {
+        auto &slot = state_.slot(worker_);
+        if (!room)
+            slot.wants_room.store(1);
+        const std::uint32_t ticket = slot.event.prepare_wait();
+        const bool over = state_.header().over.load();
+        std::optional<Claim> claim;
+        if (Rules::recheck_before_sleep && !over)
+            claim = try_claim(room);
+        if (over || claim || (!room && has_room())) {
+            slot.event.cancel_wait(ticket);
+        } else {
+            report_idle(room);
+            slot.event.commit_wait(ticket, -1);
+        }
+        if (!room)
+            slot.wants_room.store(0);
+        return claim;
+    }
+
+    // Before sleeping. Egress may be asleep over output that it could retire to make room; the
+    // publisher, over a window or a budget that has opened since it was last woken. A wake that
+    // reached us although we cannot use it goes on to the next.
+    void report_idle(bool room) {
+        auto &h = state_.header();
+        if (!room && Rules::starving_worker_tells_egress)
+            h.egress_event.notify();
+        if (Rules::idle_worker_tells_publisher && !h.ended.load())
+            state_.publisher_event().notify();
+        if (!room && h.ready_count.load() > 0)
             state_.wake_one_worker(worker_);
-        return false;
     }
 
     RunState<A> state_;
