@@ -1,4 +1,4 @@
-// The codes that stand for event types and devices in the output of the bundled payloads.
+// The codes that stand for event types, devices and tiers in the output of the bundled payloads.
 #ifndef GRISTMILL_PLUGINS_EVENT_CODES_HPP
 #define GRISTMILL_PLUGINS_EVENT_CODES_HPP
 
@@ -17,6 +17,7 @@ inline constexpr Names<6> events{json::Word("view"),  json::Word("click"),    js
                                  json::Word("hover"), json::Word("purchase"), json::Word("skip")};
 inline constexpr Names<5> devices{json::Word("ios"), json::Word("android"), json::Word("web"),
                                   json::Word("desktop"), json::Word("tablet")};
+inline constexpr Names<3> tiers{json::Word("free"), json::Word("basic"), json::Word("premium")};
 
 /// The code of `word`, -1 if it is none of `names`. Sums over all names without a branch: which
 /// word comes next is more than a processor can foresee.

@@ -3,6 +3,7 @@
 #define GRISTMILL_PLUGINS_JSON_FORMAT_HPP
 
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,11 @@ namespace gristmill::json {
 
 /// The longest decimal print of a 64-bit integer, sign included.
 inline constexpr std::size_t integer_bytes_max = 20;
+
+/// The longest print of a double, "-2.2250738585072014e-308".
+inline constexpr std::size_t double_bytes_max = 24;
+
+inline constexpr std::size_t number_bytes_max = double_bytes_max;
 
 /// The longest print of a string of `bytes` bytes: every byte may become \u00xx; two quotes.
 constexpr std::size_t string_bytes_max(std::size_t bytes) noexcept { return 6 * bytes + 2; }
@@ -40,6 +46,66 @@ inline char *print_text(char *out, std::string_view text) noexcept {
 template <std::integral Integer>
 char *print_integer(char *out, Integer value) noexcept {
     return std::to_chars(out, out + integer_bytes_max, value).ptr;
+}
+
+namespace detail {
+
+/// Prints decimal / 10000, for 0 <= decimal, without zeros to spare.
+inline char *print_ten_thousandths(char *out, std::int64_t decimal) noexcept {
+    out = print_integer(out, decimal / 10000);
+    *out++ = '.';
+    for (std::int64_t rest = decimal % 10000, unit = 1000; unit != 0; rest %= unit, unit /= 10)
+        *out++ = static_cast<char>('0' + rest / unit);
+    while (out[-1] == '0' && out[-2] != '.')
+        --out;
+    return out;
+}
+
+} // namespace detail
+
+/// Prints a finite double as Python's repr does: the fewest digits that read back, at least one of
+/// them behind the point, and an exponent below 1e-4 and from 1e16 on. Needs room for
+/// double_bytes_max bytes.
+inline char *print_double(char *out, double value) noexcept {
+    const double size = std::abs(value);
+    if (size < 1e9) {
+        // The double next to a decimal of at most 15 digits prints as that decimal.
+        const auto decimal = static_cast<std::int64_t>(size * 10000 + 0.5);
+        if (static_cast<double>(decimal) / 10000 == size) {
+            *out = '-';
+            return detail::print_ten_thousandths(out + std::signbit(value), decimal);
+        }
+    }
+    const bool is_plain = size >= 1e-4 && size < 1e16;
+    const auto format = is_plain ? std::chars_format::fixed : std::chars_format::scientific;
+    out = std::to_chars(out, out + double_bytes_max, value, format).ptr;
+    if (is_plain && size == std::floor(size))
+        out = print_literal(out, ".0");
+    return out;
+}
+
+/// Prints a number as Python does, by its type.
+inline char *print_number(char *out, double value) noexcept { return print_double(out, value); }
+template <std::integral Integer>
+char *print_number(char *out, Integer value) noexcept {
+    return print_integer(out, value);
+}
+
+/// Prints round(value, 4) as Python does, for |value| < 1e6: the decimal nearest to the binary
+/// value itself, ties to even. Needs room for double_bytes_max bytes.
+inline char *print_rounded_to_4(char *out, double value) noexcept {
+    const double scaled = std::abs(value) * 10000;
+    const auto below = static_cast<std::int64_t>(scaled);
+    const double rest = scaled - static_cast<double>(below);
+    if (std::abs(rest - 0.5) > 1e-4) {
+        *out = '-';
+        return detail::print_ten_thousandths(out + std::signbit(value), below + (rest > 0.5));
+    }
+    // Near a tie: the error of the product, less than 1e-5, could count.
+    out = std::to_chars(out, out + double_bytes_max, value, std::chars_format::fixed, 4).ptr;
+    while (out[-1] == '0' && out[-2] != '.')
+        --out;
+    return out;
 }
 
 namespace detail {

@@ -8,6 +8,7 @@
 #ifndef GRISTMILL_PLUGINS_JSON_SCAN_HPP
 #define GRISTMILL_PLUGINS_JSON_SCAN_HPP
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +17,12 @@
 
 #include <gristmill/plugin.h>
 
+#include "text_blocks.hpp"
+
 namespace gristmill::json {
 
 /// Readable bytes that must follow a scanned record.
-inline constexpr std::size_t scan_padding = 16;
+inline constexpr std::size_t scan_padding = text::block_bytes;
 static_assert(scan_padding <= GM_BATCH_PADDING);
 
 /// A string as a number to compare: its first eight bytes and its size.
@@ -35,23 +38,36 @@ struct Word {
     }
 };
 
+/// Bytes to compare with, as whole words: worked out by the compiler.
+template <std::size_t Size>
+struct Literal {
+    static constexpr std::size_t size = Size - 1;
+    std::array<std::uint64_t, (size + 7) / 8> words{};
+    std::array<std::uint64_t, (size + 7) / 8> masks{};
+
+    consteval Literal(const char (&text)[Size]) {
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto byte = static_cast<unsigned char>(text[i]);
+            words[i / 8] |= std::uint64_t{byte} << (8 * (i % 8));
+            masks[i / 8] |= std::uint64_t{0xff} << (8 * (i % 8));
+        }
+    }
+};
+
 class PlainScan {
   public:
     explicit PlainScan(std::string_view record) noexcept
         : at_(record.data()), end_(record.data() + record.size()) {}
 
     /// Steps over exactly these bytes.
-    template <std::size_t Size>
-    bool literal(const char (&expected)[Size]) noexcept {
-        constexpr std::size_t bytes = Size - 1;
-        if (end_ - at_ < static_cast<std::ptrdiff_t>(bytes))
+    template <Literal expected>
+    bool literal() noexcept {
+        if (end_ - at_ < static_cast<std::ptrdiff_t>(expected.size))
             return false;
         std::uint64_t differences = 0;
-        for (std::size_t i = 0; i < bytes; i += 8) {
-            const std::string_view part(expected + i, bytes - i);
-            differences |= lowest_bytes(load(at_ + i) ^ Word(part).bytes, part.size());
-        }
-        at_ += bytes;
+        for (std::size_t i = 0; i < expected.words.size(); ++i)
+            differences |= (load(at_ + 8 * i) ^ expected.words[i]) & expected.masks[i];
+        at_ += expected.size;
         return differences == 0;
     }
 
@@ -65,6 +81,19 @@ class PlainScan {
                 return true;
             }
             at_ += 8;
+        }
+        return false;
+    }
+
+    /// The same, faster for strings of more than about 50 bytes.
+    bool long_text(std::string_view &found) noexcept {
+        const char *const begin = at_;
+        for (; at_ < end_; at_ += text::block_bytes) {
+            if (const std::uint64_t stops = text::marked(at_, text::is_not_plain); stops != 0) {
+                at_ += std::countr_zero(stops);
+                found = {begin, static_cast<std::size_t>(at_ - begin)};
+                return true;
+            }
         }
         return false;
     }
@@ -90,6 +119,19 @@ class PlainScan {
         digits = {at_, size};
         at_ += size;
         return size < 16;
+    }
+
+    /// Steps over a number of 1 to 8 digits, a point and 1 to 4 digits that prints as it reads: no
+    /// sign, no zero to spare at either end.
+    bool decimal(std::string_view &found) noexcept {
+        const std::size_t whole = leading_digits(load(at_));
+        const std::size_t places = leading_digits(load(at_ + whole + 1));
+        const std::size_t size = whole + 1 + places;
+        const bool canonical = (whole == 1 || *at_ != '0') && at_[whole] == '.' &&
+                               (places == 1 || at_[size - 1] != '0');
+        found = {at_, size};
+        at_ += size;
+        return canonical && whole >= 1 && places >= 1 && places <= 4;
     }
 
     /// The value of what `integer` read.

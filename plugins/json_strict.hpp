@@ -3,15 +3,19 @@
 #ifndef GRISTMILL_PLUGINS_JSON_STRICT_HPP
 #define GRISTMILL_PLUGINS_JSON_STRICT_HPP
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <string_view>
+#include <variant>
 
 #include <simdjson.h>
 
 #include <gristmill/plugin.h>
+
+#include "json_format.hpp"
 
 namespace gristmill::json {
 
@@ -64,6 +68,9 @@ inline bool has_lone_surrogate(std::string_view json) noexcept {
 inline bool nested_too_deep(std::string_view json) noexcept {
     if (json.size() <= 2 * nesting_max)
         return false; // each level takes two brackets
+    const auto opens = [](char c) { return c == '[' || c == '{'; };
+    if (static_cast<std::size_t>(std::count_if(json.begin(), json.end(), opens)) <= nesting_max)
+        return false;
     std::size_t depth = 0;
     for (std::size_t at = 0; at < json.size(); ++at) {
         switch (json[at]) {
@@ -136,19 +143,64 @@ class StrictParser {
     simdjson::dom::parser parser_;
 };
 
+/// A number as the record has it.
+class Number {
+  public:
+    /// Beyond it a double skips integers.
+    static constexpr std::int64_t exact_max = std::int64_t{1} << 53;
+
+    constexpr Number(std::int64_t value) noexcept : value_(value) {}
+    constexpr Number(std::uint64_t value) noexcept : value_(value) {}
+    constexpr Number(double value) noexcept : value_(value) {}
+
+    bool is_integer() const noexcept { return !std::holds_alternative<double>(value_); }
+
+    /// False for an integer beyond 2^53.
+    bool is_exact() const noexcept {
+        if (const auto *integer = std::get_if<std::int64_t>(&value_))
+            return *integer >= -exact_max && *integer <= exact_max;
+        return std::holds_alternative<double>(value_);
+    }
+
+    /// Calls `function` with the number as a std::int64_t, a std::uint64_t (when only that holds
+    /// it) or a double.
+    template <class Function>
+    auto visit(Function function) const {
+        return std::visit(function, value_);
+    }
+
+    double as_double() const noexcept {
+        return visit([](auto value) { return static_cast<double>(value); });
+    }
+
+    /// Prints it as Python does. Needs room for number_bytes_max bytes.
+    char *print(char *out) const noexcept {
+        return visit([out](auto value) { return print_number(out, value); });
+    }
+
+  private:
+    std::variant<std::int64_t, std::uint64_t, double> value_;
+};
+
 /// The values of the fields `names` in `object`; of a duplicate key the last one.
 template <std::size_t Count>
 class Fields {
   public:
+    /// No field is present.
+    Fields() = default;
+
     Fields(const std::array<std::string_view, Count> &names,
            simdjson::dom::object object) noexcept {
+        std::size_t usual = 0; // keys mostly come in the order of `names`
         for (const auto [key, value] : object) {
-            for (std::size_t i = 0; i < Count; ++i) {
-                if (key != names[i])
-                    continue;
-                values_[i] = value;
-                present_[i] = true;
-                break;
+            for (std::size_t tried = 0, i = usual; tried < Count; ++tried) {
+                if (key == names[i]) {
+                    values_[i] = value;
+                    present_[i] = true;
+                    usual = i + 1 == Count ? 0 : i + 1;
+                    break;
+                }
+                i = i + 1 == Count ? 0 : i + 1;
             }
         }
     }
@@ -156,10 +208,50 @@ class Fields {
     /// False if the field is absent or of another type.
     template <class Type>
     bool get(std::size_t field, Type &value) const noexcept {
-        return present_[field] && values_[field].get(value) == simdjson::SUCCESS;
+        return present_[field] && read(values_[field], value);
+    }
+
+    /// The same for a field that may be absent, and then leaves `value` as it is.
+    template <class Type>
+    bool get_optional(std::size_t field, Type &value) const noexcept {
+        return !present_[field] || read(values_[field], value);
+    }
+
+    /// The same for the fields `names` of an object.
+    template <std::size_t InnerCount>
+    bool get_optional(std::size_t field, const std::array<std::string_view, InnerCount> &names,
+                      Fields<InnerCount> &inner) const noexcept {
+        if (!present_[field])
+            return true;
+        simdjson::dom::object object;
+        if (!read(values_[field], object))
+            return false;
+        inner = Fields<InnerCount>(names, object);
+        return true;
     }
 
   private:
+    template <class Type>
+    static bool read(simdjson::dom::element element, Type &value) noexcept {
+        return element.get(value) == simdjson::SUCCESS;
+    }
+
+    static bool read(simdjson::dom::element element, Number &value) noexcept {
+        switch (element.type()) {
+        case simdjson::dom::element_type::INT64:
+            value = Number(std::int64_t{element});
+            return true;
+        case simdjson::dom::element_type::UINT64:
+            value = Number(std::uint64_t{element});
+            return true;
+        case simdjson::dom::element_type::DOUBLE:
+            value = Number(double{element});
+            return true;
+        default:
+            return false;
+        }
+    }
+
     std::array<simdjson::dom::element, Count> values_{};
     std::array<bool, Count> present_{};
 };

@@ -48,14 +48,14 @@ struct Event {
 bool scan(std::string_view record, Event &event) noexcept {
     json::PlainScan at(record);
     std::string_view time, duration;
-    const bool usual = at.literal("{\"eid\":\"") && at.text(event.id) &&       //
-                       at.literal("\",\"uid\":") && at.integer(event.user) &&  //
-                       at.literal(",\"iid\":") && at.integer(event.item) &&    //
-                       at.literal(",\"ts\":") && at.integer(time) &&           //
-                       at.literal(",\"et\":\"") && at.word(event.type) &&      //
-                       at.literal("\",\"dev\":\"") && at.word(event.device) && //
-                       at.literal("\",\"dur\":") && at.integer(duration) &&    //
-                       at.literal("}") && at.at_end();
+    const bool usual = at.literal<"{\"eid\":\"">() && at.text(event.id) &&       //
+                       at.literal<"\",\"uid\":">() && at.integer(event.user) &&  //
+                       at.literal<",\"iid\":">() && at.integer(event.item) &&    //
+                       at.literal<",\"ts\":">() && at.integer(time) &&           //
+                       at.literal<",\"et\":\"">() && at.word(event.type) &&      //
+                       at.literal<"\",\"dev\":\"">() && at.word(event.device) && //
+                       at.literal<"\",\"dur\":">() && at.integer(duration) &&    //
+                       at.literal<"}">() && at.at_end();
     if (!usual)
         return false;
     event.time = json::PlainScan::value_of(time);

@@ -108,8 +108,8 @@ class Retirer {
         return false;
     }
 
-    // The head when somebody needs room or output now; otherwise the last entry that is not done
-    // of the first half of the window, so that one wake retires many.
+    // The head when somebody needs room or output now; otherwise the last entry of the first half
+    // of the window whose `done` is still to come, so that one wake retires many.
     std::uint64_t choose_target() const {
         const std::uint64_t published = state_.header().published.load();
         if (head_ == published)
@@ -121,7 +121,7 @@ class Retirer {
         std::uint64_t target = published - 1;
         if (!state_.header().ended.load())
             target = std::min(target, head_ + state_.header().entries / 2);
-        while (target > head_ && is_done(target))
+        while (target > head_ && (is_done(target) || is_released(target)))
             --target;
         return target;
     }
