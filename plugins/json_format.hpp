@@ -162,12 +162,12 @@ inline char *print_string_body(char *out, std::string_view utf8) noexcept {
     const char *const end = at + utf8.size();
     while (at != end) {
         const char byte = *at;
-        if (const char letter = detail::short_escape(byte); letter != 0) {
+        if (byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\') {
+            *out++ = byte;
+            ++at;
+        } else if (const char letter = detail::short_escape(byte); letter != 0) {
             *out++ = '\\';
             *out++ = letter;
-            ++at;
-        } else if (byte >= ' ' && byte <= '~') {
-            *out++ = byte;
             ++at;
         } else if (const std::uint32_t point = detail::next_code_point(at); point < 0x10000) {
             out = detail::print_unicode_escape(out, point);

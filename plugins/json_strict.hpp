@@ -192,10 +192,12 @@ class Fields {
     Fields(const std::array<std::string_view, Count> &names,
            simdjson::dom::object object) noexcept {
         std::size_t usual = 0; // keys mostly come in the order of `names`
-        for (const auto [key, value] : object) {
+        const auto end = object.end();
+        for (auto field = object.begin(); field != end; ++field) {
+            const std::string_view key = field.key();
             for (std::size_t tried = 0, i = usual; tried < Count; ++tried) {
                 if (key == names[i]) {
-                    values_[i] = value;
+                    values_[i] = field.value();
                     present_[i] = true;
                     usual = i + 1 == Count ? 0 : i + 1;
                     break;

@@ -1,0 +1,66 @@
+"""gristmill maps compiled plugins over streams of records: on every core, in input order.
+
+    import gristmill as gm
+
+    results = gm.map("light", "events.jsonl")
+    print(len(results), results[0], results.report)
+
+Every record is accounted for: ``report.read == report.emitted + report.filtered + report.failed``.
+"""
+
+from . import datagen, plugins
+from ._core import __version__
+from .api import map, run
+from .engine import Engine
+from .errors import (
+    AccountingError,
+    ArgumentTypeError,
+    GristmillError,
+    KernelError,
+    OptionError,
+    OutOfMemoryError,
+    OutputError,
+    PayloadTimeout,
+    PluginError,
+    PluginLoadError,
+    RecordError,
+    SourceError,
+    TooManyErrors,
+    UnsupportedError,
+    WorkerCrashed,
+)
+from .payload import Plugin
+from .report import NodeReport, Report
+from .results import Results
+from .source import items
+from .stream import refuse_stream as stream
+
+__all__ = [
+    "AccountingError",
+    "ArgumentTypeError",
+    "Engine",
+    "GristmillError",
+    "KernelError",
+    "NodeReport",
+    "OptionError",
+    "OutOfMemoryError",
+    "OutputError",
+    "PayloadTimeout",
+    "Plugin",
+    "PluginError",
+    "PluginLoadError",
+    "RecordError",
+    "Report",
+    "Results",
+    "SourceError",
+    "TooManyErrors",
+    "UnsupportedError",
+    "WorkerCrashed",
+    "__version__",
+    "datagen",
+    "items",
+    "map",
+    "plugins",
+    "run",
+    "stream",
+]

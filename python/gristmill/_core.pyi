@@ -1,0 +1,80 @@
+"""The compiled core. Private: use the package."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+__version__: str
+WORKERS_MAX: int
+
+class RunOptions:
+    def __init__(
+        self,
+        *,
+        order: str,
+        framing: str,
+        delimiter: bytes,
+        record_bytes: int,
+        batch_records: int | None,
+        batch_bytes: int | None,
+        max_record: int,
+        on_error: str,
+        errors_to: bytes,
+        max_errors: int | None,
+        memory: int,
+    ) -> None: ...
+
+class PluginSpec:
+    def __init__(self, path: bytes, symbol: bytes, config: bytes) -> None: ...
+
+class OutputTarget:
+    @staticmethod
+    def nowhere() -> OutputTarget: ...
+    @staticmethod
+    def path(path: bytes) -> OutputTarget: ...
+    @staticmethod
+    def descriptor(descriptor: int) -> OutputTarget: ...
+
+class BatchBuffer:
+    """Read-only bytes, by the buffer protocol."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class Results:
+    def __len__(self) -> int: ...
+    def record(self, index: int) -> bytes: ...
+    def records(self, first: int, step: int, count: int) -> list[bytes]: ...
+    def batch_count(self) -> int: ...
+    def batch(self, index: int) -> BatchBuffer: ...
+    def byte_size(self) -> int: ...
+    def to_bytes(self) -> bytes: ...
+    def write(self, path: bytes) -> None: ...
+    def report(self) -> dict[str, Any]: ...
+    def errors(self) -> list[tuple[Any, ...]]: ...
+
+class Engine:
+    def __init__(self, workers: int | None, nodes: str, smt: bool) -> None: ...
+    def map(
+        self, plugin: PluginSpec, paths: list[bytes], options: RunOptions, interruptible: bool
+    ) -> Results: ...
+    def run(
+        self,
+        plugin: PluginSpec,
+        paths: list[bytes],
+        output: OutputTarget,
+        options: RunOptions,
+        interruptible: bool,
+    ) -> tuple[dict[str, Any], list[tuple[Any, ...]]]: ...
+    def plan(self) -> dict[str, Any]: ...
+    def close(self) -> None: ...
+
+def topology() -> dict[str, Any]: ...
+def plan(workers: int | None, nodes: str, smt: bool) -> dict[str, Any]: ...
+def generate(
+    set: str,
+    path: bytes,
+    records: int,
+    seed: int | None,
+    malformed_pct: float,
+    progress: Callable[[int, int], object] | None,
+) -> None: ...

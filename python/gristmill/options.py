@@ -1,0 +1,214 @@
+"""The options of calls and engines: their names, their types, and how they are checked.
+
+What each means stands in gristmill.map().
+
+Every option is checked in full before anything is started. One that belongs to a part that this
+version does not have is refused by UnsupportedError, never ignored.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from functools import partial
+from typing import Any, Callable, Dict, Iterable, Mapping, Tuple, Type, TypedDict, Union
+
+from . import _core
+from . import option_values as read
+from .errors import ArgumentTypeError, OptionError, UnsupportedError
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class EngineOptions(TypedDict, total=False):
+    """What an Engine is made of. A call of the module makes an Engine of its own from them."""
+
+    workers: int | None
+    nodes: str | int
+    smt: bool
+
+
+class RunOptions(TypedDict, total=False):
+    """What one run does. Given to an Engine they are the defaults of its runs."""
+
+    order: str
+    batch_records: int | None
+    batch_bytes: int | str | None
+    delimiter: bytes | str
+    framing: str | int
+    max_record: int | str
+    on_error: str
+    errors_to: Path | None
+    max_errors: int | None
+    memory: int | str
+    config: Path | None
+    filtered: str | None
+    isolation: str | None
+    progress: bool | None
+    timeout: float | None
+    start: str | None
+    retries: int | None
+    retry_exceptions: Type[BaseException] | Tuple[Type[BaseException], ...] | None
+    batches_per_worker: int | None
+
+
+class CallOptions(EngineOptions, RunOptions, total=False):
+    """Options of a module-level call."""
+
+
+Parser = Callable[[str, Any], Any]
+
+
+def _unless_none(parse: Parser) -> Parser:
+    return lambda name, value: None if value is None else parse(name, value)
+
+
+_ENGINE: Dict[str, Parser] = {
+    "workers": _unless_none(read.integer),
+    "nodes": read.nodes,
+    "smt": read.switch,
+}
+_RUN: Dict[str, Parser] = {
+    "order": partial(read.choice, choices=("index", "none")),
+    "batch_records": _unless_none(partial(read.integer, least=1)),
+    "batch_bytes": _unless_none(read.size),
+    "delimiter": read.delimiter,
+    "framing": read.framing,
+    "max_record": read.size,
+    "on_error": partial(read.choice, choices=("raise", "skip", "collect")),
+    "errors_to": _unless_none(read.path),
+    "max_errors": _unless_none(read.integer),
+    "memory": read.size,
+    "config": _unless_none(read.text),
+    "filtered": _unless_none(partial(read.choice, choices=("drop", "blank", "keep"))),
+    "isolation": _unless_none(partial(read.choice, choices=("process", "thread"))),
+    "progress": read.progress,
+    "timeout": _unless_none(read.seconds),
+    "start": _unless_none(partial(read.choice, choices=("auto", "fork", "fresh"))),
+    "retries": _unless_none(read.integer),
+    "retry_exceptions": _unless_none(read.exceptions),
+    "batches_per_worker": _unless_none(partial(read.integer, least=1)),
+}
+
+# One of a pair given by a call replaces an Engine's default for the other.
+_EXCLUSIVE = {
+    "batch_records": "batch_bytes",
+    "batch_bytes": "batch_records",
+    "delimiter": "framing",
+    "framing": "delimiter",
+}
+
+# Parts that are not there yet: the value that changes nothing, and what works instead.
+_LATER: Dict[str, Tuple[Any, str]] = {
+    "isolation": ("thread", "worker processes are not in this version; plugins run in threads"),
+    "start": ("auto", "worker processes are not in this version; there is nothing to start"),
+    "timeout": (
+        None,
+        "it needs worker processes, which this version does not have: a thread cannot be ended."
+        " A plugin can limit its own time, and should look at host->cancelled()",
+    ),
+    "retries": (
+        None,
+        "failed batches are not run again in this version;"
+        " on_error='skip' or 'collect' goes on behind them",
+    ),
+    "retry_exceptions": (None, "it belongs to Python functions, which this version cannot run yet"),
+    "batches_per_worker": (
+        None,
+        "it needs worker processes, which this version does not have;"
+        " threads serve until their Engine is closed",
+    ),
+}
+
+
+def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
+    known = list(known)
+    for name in names:
+        if name in known:
+            continue
+        if name == "output":
+            raise ArgumentTypeError(
+                "output belongs to run(): gm.run(payload, source, output=...);"
+                " what map() returns has results.write(path)"
+            )
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}"
+        raise ArgumentTypeError(f"unknown option {name!r}; {hint}")
+
+
+def split(given: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    """The engine's options, and those of the run."""
+    refuse_unknown(given, [*_ENGINE, *_RUN])
+    engine = {name: value for name, value in given.items() if name in _ENGINE}
+    return engine, {name: value for name, value in given.items() if name in _RUN}
+
+
+def refuse_engine_options(given: Mapping[str, Any]) -> None:
+    """For calls of an Engine that exists already."""
+    for name in given:
+        if name in _ENGINE:
+            raise ArgumentTypeError(
+                f"{name} belongs to the engine and is fixed for all its runs:"
+                f" gm.Engine({name}=...), or a call of the module, gm.map(..., {name}=...)"
+            )
+    refuse_unknown(given, _RUN)
+
+
+def with_defaults(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> Dict[str, Any]:
+    """The options of one run of an engine that has defaults."""
+    replaced = {_EXCLUSIVE.get(name) for name, value in given.items() if value is not None}
+    kept = {name: value for name, value in defaults.items() if name not in replaced}
+    return {**kept, **given}
+
+
+def parse_engine(given: Mapping[str, Any]) -> Dict[str, Any]:
+    """Arguments of _core.Engine."""
+    values: Dict[str, Any] = {"workers": None, "nodes": "auto", "smt": True}
+    values.update({name: _ENGINE[name](name, value) for name, value in given.items()})
+    if values["workers"] is not None and values["workers"] > _core.WORKERS_MAX:
+        raise OptionError(
+            f"workers={values['workers']} is out of range:"
+            f" an engine may have {_core.WORKERS_MAX} at most"
+        )
+    return values
+
+
+def parse_run(given: Mapping[str, Any]) -> Tuple[_core.RunOptions, bytes | None]:
+    """The core's options of a run, and the plugin's configuration."""
+    values = {name: _RUN[name](name, value) for name, value in given.items()}
+    _refuse_later(values)
+    framing = values.get("framing", "delimiter")
+    if framing != "delimiter" and "delimiter" in values:
+        raise OptionError(f"delimiter goes with framing='delimiter' only, not with {framing!r}")
+    fixed = isinstance(framing, int)
+    options = _core.RunOptions(
+        order=values.get("order", "index"),
+        framing="fixed" if fixed else framing,
+        delimiter=values.get("delimiter", b"\n"),
+        record_bytes=framing if fixed else 0,
+        batch_records=values.get("batch_records"),
+        batch_bytes=values.get("batch_bytes"),
+        max_record=values.get("max_record", 2**30),
+        on_error=values.get("on_error", "raise"),
+        errors_to=values.get("errors_to") or b"",
+        max_errors=values.get("max_errors"),
+        memory=values.get("memory", 2**29),
+    )
+    return options, values.get("config")
+
+
+def _refuse_later(values: Mapping[str, Any]) -> None:
+    for name, (harmless, reason) in _LATER.items():
+        value = values.get(name)
+        if value is not None and value != harmless:
+            raise UnsupportedError(f"{name}={value!r} is not supported: {reason}")
+    if values.get("progress"):
+        raise UnsupportedError(
+            "progress=True is not supported: this version does not show progress;"
+            " report.text says afterwards how it went"
+        )
+    if values.get("filtered") is not None:
+        raise OptionError(
+            "filtered belongs to Python functions: a plugin writes its output itself,"
+            " so what a filtered record leaves there is the plugin's own decision"
+        )

@@ -1,0 +1,25 @@
+// From the engine's errors to exceptions of Python.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <gristmill/error.hpp>
+
+namespace gristmill::python {
+
+// Raises the exception of gristmill.errors that belongs to `error`, as pybind11's
+// error_already_set. An error of kind plugin about the file `plugin_path` itself becomes an
+// ImportError too. Needs the GIL.
+[[noreturn]] void raise(const Error &error, const std::string &plugin_path = {});
+
+// The value, or its error raised. Needs the GIL.
+template <class T>
+T value_or_raise(Result<T> result, const std::string &plugin_path = {}) {
+    if (!result.ok())
+        raise(result.error(), plugin_path);
+    if constexpr (!std::is_void_v<T>)
+        return std::move(result).value();
+}
+
+} // namespace gristmill::python

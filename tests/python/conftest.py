@@ -1,0 +1,99 @@
+"""What the tests of the Python package share: inputs, compiled plugins, and what they must give."""
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gristmill as gm
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+
+
+def _compiled(source: Path, to: Path) -> str:
+    language = ["g++", "-std=c++20"] if source.suffix == ".cpp" else ["gcc", "-std=c99"]
+    target = to / f"{source.stem}.so"
+    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{gm.plugins.include_dir()}"]
+    subprocess.run([*language, *flags, "-o", target, source], check=True)
+    return str(target)
+
+
+@pytest.fixture(scope="session")
+def plugin(tmp_path_factory):
+    """plugin("picky"): the path of a test plugin, compiled with the installed headers only."""
+    folder, compiled = tmp_path_factory.mktemp("plugins"), {}
+
+    def path_of(name: str) -> str:
+        if name not in compiled:
+            (source,) = (HERE / "plugins").glob(f"{name}.c*")
+            compiled[name] = _compiled(source, folder)
+        return compiled[name]
+
+    return path_of
+
+
+def split(data: bytes, delimiter: bytes = b"\n") -> list[bytes]:
+    """The records of delimited data, as the contract defines them."""
+    records = data.split(delimiter)
+    return records[:-1] if records[-1] == b"" else records
+
+
+def picky(data: bytes, prefix: bytes = b"") -> list[bytes]:
+    """What the plugin "picky" gives for records that neither fail nor are filtered."""
+    return [prefix + record for record in split(data) if record[:1] not in (b"!", b"#")]
+
+
+@pytest.fixture(scope="session")
+def lines() -> bytes:
+    """20,000 records of 0 to 80 bytes: NUL, 0xff and CR among them, but neither failing nor filtered."""
+    rng = random.Random(7)
+    alphabet = bytes(set(range(256)) - set(b"\n!#"))
+    return b"".join(bytes(rng.choices(alphabet, k=rng.randrange(80))) + b"\n" for _ in range(20_000))
+
+
+@pytest.fixture
+def file(tmp_path):
+    """file(data): the path of a file that holds it."""
+    made = []
+
+    def write(data: bytes, name: str = "") -> str:
+        path = tmp_path / (name or f"input-{len(made)}")
+        path.write_bytes(data)
+        made.append(path)
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def unprivileged():
+    """unprivileged(): a context in which we are not root, who may read and write everything."""
+
+    @contextlib.contextmanager
+    def somebody_else():
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(65534)
+        try:
+            yield
+        finally:
+            if root:
+                os.seteuid(0)
+
+    return somebody_else
+
+
+def open_descriptors() -> dict[str, str]:
+    """The descriptors of this process, and what they lead to."""
+    found = {}
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            found[number] = os.readlink(f"/proc/self/fd/{number}")
+        except FileNotFoundError:
+            pass  # the one that listed the folder
+    return found

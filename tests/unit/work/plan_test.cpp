@@ -1,0 +1,156 @@
+// Which worker runs where: a pure function of the machine and the wishes.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <gristmill/topology.hpp>
+
+namespace gristmill {
+namespace {
+
+using Numbers = std::vector<std::uint32_t>;
+
+// `cores` cores on each of `nodes` nodes, with `threads` hardware threads each; the siblings have
+// the numbers behind all first threads, as on most machines.
+Topology machine(std::uint32_t nodes, std::uint32_t cores, std::uint32_t threads) {
+    Topology topology;
+    for (std::uint32_t rank = 0; rank < threads; ++rank)
+        for (std::uint32_t core = 0; core < nodes * cores; ++core)
+            topology.cpus.push_back(
+                {rank * nodes * cores + core, core, rank, core / cores, core / cores});
+    return topology;
+}
+
+EngineOptions wish(std::optional<std::uint32_t> workers, const std::string &nodes = "auto",
+                   bool smt = true) {
+    EngineOptions options;
+    options.workers = workers;
+    options.nodes = NodeRequest::parse(nodes).value();
+    options.smt = smt;
+    return options;
+}
+
+Plan plan(const Topology &topology, const EngineOptions &options) {
+    Result<Plan> made = make_plan(topology, options);
+    EXPECT_TRUE(made) << (made ? "" : made.error().message);
+    return made ? *made : Plan{};
+}
+
+Numbers cpus(const Plan &plan) {
+    Numbers numbers;
+    for (const PlannedWorker &worker : plan.workers)
+        numbers.push_back(worker.cpu);
+    return numbers;
+}
+Numbers nodes(const Plan &plan) {
+    Numbers numbers;
+    for (const PlannedWorker &worker : plan.workers)
+        numbers.push_back(worker.node);
+    return numbers;
+}
+
+TEST(Plan, one_worker_for_each_cpu) {
+    const Plan made = plan(machine(1, 4, 1), wish({}));
+    EXPECT_EQ(cpus(made), (Numbers{0, 1, 2, 3}));
+    EXPECT_EQ(nodes(made), (Numbers{0, 0, 0, 0}));
+    ASSERT_EQ(made.nodes.size(), 1u);
+    EXPECT_EQ(made.nodes[0].workers, 4u);
+    EXPECT_FALSE(made.reasons.empty());
+}
+
+TEST(Plan, cores_before_siblings) {
+    const Topology topology = machine(1, 2, 2);
+    EXPECT_EQ(cpus(plan(topology, wish(2))), (Numbers{0, 1}));
+    EXPECT_EQ(cpus(plan(topology, wish({}))), (Numbers{0, 1, 2, 3}));
+    EXPECT_EQ(cpus(plan(topology, wish({}, "auto", false))), (Numbers{0, 1}));
+    Topology paired = topology; // siblings side by side, as on some machines
+    paired.cpus = {{0, 0, 0, 0, 0}, {1, 0, 1, 0, 0}, {2, 1, 0, 0, 0}, {3, 1, 1, 0, 0}};
+    EXPECT_EQ(cpus(plan(paired, wish(2))), (Numbers{0, 2}));
+}
+
+TEST(Plan, workers_are_dealt_out_over_the_nodes) {
+    const Plan made = plan(machine(2, 2, 1), wish(3));
+    EXPECT_EQ(nodes(made), (Numbers{0, 1, 0}));
+    EXPECT_EQ(cpus(made), (Numbers{0, 2, 1}));
+    EXPECT_EQ(made.nodes[0].workers, 2u);
+    EXPECT_EQ(made.nodes[1].workers, 1u);
+}
+
+TEST(Plan, any_number_of_workers) {
+    for (std::uint32_t workers = 0; workers <= 8; ++workers) {
+        const Plan made = plan(machine(2, 2, 1), wish(workers));
+        ASSERT_EQ(made.workers.size(), workers);
+        std::uint32_t total = 0;
+        for (const PlannedNode &node : made.nodes)
+            total += node.workers;
+        EXPECT_EQ(total, workers);
+        for (const PlannedWorker &worker : made.workers) {
+            const Numbers &own = made.nodes[worker.node].cpus;
+            EXPECT_NE(std::find(own.begin(), own.end(), worker.cpu), own.end());
+        }
+    }
+}
+
+TEST(Plan, a_small_node_does_not_get_more_workers_than_cpus) {
+    Topology uneven = machine(1, 6, 1);
+    uneven.cpus[4].node = uneven.cpus[5].node = 1; // nodes of 4 and of 2 CPUs
+    const Plan made = plan(uneven, wish({}));
+    Numbers used = cpus(made);
+    std::sort(used.begin(), used.end());
+    EXPECT_EQ(used, (Numbers{0, 1, 2, 3, 4, 5})) << "each CPU once";
+}
+
+TEST(Plan, a_cpu_quota_limits_the_default_and_not_the_wish) {
+    Topology topology = machine(1, 8, 1);
+    topology.cpu_quota = 2.5;
+    EXPECT_EQ(plan(topology, wish({})).workers.size(), 3u);
+    EXPECT_EQ(plan(topology, wish(6)).workers.size(), 6u);
+    topology.cpu_quota = 0.2;
+    EXPECT_EQ(plan(topology, wish({})).workers.size(), 1u);
+    topology.cpu_quota = 100;
+    EXPECT_EQ(plan(topology, wish({})).workers.size(), 8u);
+}
+
+TEST(Plan, nodes_by_count_and_by_list) {
+    const Topology topology = machine(4, 2, 1);
+    EXPECT_EQ(cpus(plan(topology, wish({}, "2"))), (Numbers{0, 2, 1, 3}));
+    const Plan listed = plan(topology, wish(2, "3,1"));
+    EXPECT_EQ(cpus(listed), (Numbers{6, 2}));
+    EXPECT_EQ(listed.nodes[0].os_node, 3u);
+    EXPECT_FALSE(make_plan(topology, wish({}, "5")));
+    EXPECT_FALSE(make_plan(topology, wish({}, "0,7")));
+    EXPECT_FALSE(make_plan(topology, wish({}, "1,1"))) << "named twice";
+    EXPECT_NE(make_plan(topology, wish({}, "5")).error().message.find("'@5'"), std::string::npos);
+}
+
+TEST(Plan, logical_nodes_share_what_there_is) {
+    const Plan two = plan(machine(1, 4, 1), wish({}, "@2"));
+    ASSERT_EQ(two.nodes.size(), 2u);
+    EXPECT_EQ(two.nodes[0].cpus, (Numbers{0, 2}));
+    EXPECT_EQ(two.nodes[1].cpus, (Numbers{1, 3}));
+    EXPECT_EQ(two.workers.size(), 4u);
+    const Plan many = plan(machine(1, 2, 1), wish(8, "@4"));
+    EXPECT_EQ(many.nodes.size(), 4u);
+    EXPECT_EQ(cpus(many), (Numbers{0, 1, 0, 1, 0, 1, 0, 1}));
+    EXPECT_EQ(nodes(many), (Numbers{0, 1, 2, 3, 0, 1, 2, 3}));
+    EXPECT_EQ(plan(machine(1, 2, 1), wish({}, "@4")).workers.size(), 2u);
+}
+
+TEST(Plan, no_cpu_is_an_error) {
+    EXPECT_FALSE(make_plan(Topology{}, wish(1)));
+}
+
+TEST(Topology, this_machine_has_cpus) {
+    for (const TopologyDetail detail : {TopologyDetail::enough, TopologyDetail::full}) {
+        const Result<Topology> topology = discover_topology(detail);
+        ASSERT_TRUE(topology);
+        ASSERT_FALSE(topology->cpus.empty());
+        for (std::size_t i = 1; i < topology->cpus.size(); ++i)
+            EXPECT_LT(topology->cpus[i - 1].os_index, topology->cpus[i].os_index);
+        EXPECT_TRUE(make_plan(*topology, wish({})));
+    }
+}
+
+} // namespace
+} // namespace gristmill
