@@ -6,12 +6,11 @@
 // Each payload on the usual layout and on its strict path, beside simdjson's bare parse of the same
 // records. Records come from the reference stream; those of "tokenize" from FILE, a corpus with its
 // vocabulary beside it in FILE.vocab. A payload's counts are checked before it is timed.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -139,7 +138,8 @@ void count(benchmark::State &state, const Input &input) {
     using benchmark::Counter;
     state.counters["records"] =
         Counter(rounds * static_cast<double>(input.records()), Counter::kIsRate);
-    state.counters["bytes"] = Counter(rounds * static_cast<double>(input.bytes()), Counter::kIsRate);
+    state.counters["bytes"] =
+        Counter(rounds * static_cast<double>(input.bytes()), Counter::kIsRate);
 }
 
 void run_kernel(benchmark::State &state, const Input &input, const std::string &path,

@@ -6,7 +6,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "print.hpp"
 
 namespace gristmill::datagen {
 
@@ -21,7 +22,7 @@ concept Randomness = requires(Source &source, std::uint64_t n, int count) {
 /// Values to pick from, each with the sum of the weights up to and including its own.
 template <std::size_t Count>
 struct Weighted {
-    std::array<std::string_view, Count> values;
+    std::array<PaddedText<16>, Count> values;
     std::array<double, Count> cumulative;
 };
 
@@ -31,13 +32,14 @@ inline constexpr Weighted<5> devices{{"ios", "android", "web", "desktop", "table
                                      {30, 65, 85, 95, 100}};
 inline constexpr Weighted<3> tiers{{"free", "basic", "premium"}, {60, 90, 100}};
 
+/// The number of the value picked.
 template <Randomness Random, std::size_t Count>
-std::string_view pick(Random &random, const Weighted<Count> &from) {
+std::size_t pick(Random &random, const Weighted<Count> &from) {
     const double at = random.real() * from.cumulative[Count - 1];
-    std::size_t i = 0;
-    while (i < Count - 1 && from.cumulative[i] <= at)
-        ++i;
-    return from.values[i];
+    std::size_t picked = 0; // counted, not searched: which it is cannot be predicted
+    for (std::size_t i = 0; i < Count - 1; ++i)
+        picked += from.cumulative[i] <= at;
+    return picked;
 }
 
 /// An integer in [low, high].
@@ -51,11 +53,11 @@ double uniform(Random &random, double low, double high) {
     return low + (high - low) * random.real();
 }
 
-/// The event every record begins with.
+/// The event every record begins with, as numbers of the values above.
 struct Picks {
-    std::string_view event_type;
-    std::string_view device;
-    std::string_view tier;
+    std::size_t event_type = 0;
+    std::size_t device = 0;
+    std::size_t tier = 0;
 };
 
 template <Randomness Random>

@@ -1,74 +1,47 @@
 #include "generate.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <cmath>
-#include <exception>
-#include <new>
+#include <memory>
 
-#include "base/bytes.hpp"
-#include "os/output_file.hpp"
+#include "chunk_rounds.hpp"
+#include "corpus_file.hpp"
+#include "guarded.hpp"
 #include "record_stream.hpp"
 
 namespace gristmill::datagen {
 
 namespace {
 
-constexpr std::size_t write_bytes = std::size_t{1} << 20; // handed to the kernel at once
-constexpr std::uint64_t append_records_max = 128;         // between looks at the buffer's size
+constexpr std::uint32_t threads_max = 4096;
 
 GenerateError file_error(const Error &error) { return {error.message, error.os_errno}; }
 
-/// Runs `body`, which returns an error or none, and turns an exception into an error.
-template <class Body>
-std::optional<GenerateError> guarded(Body &&body) noexcept {
-    try {
-        return body();
-    } catch (const std::bad_alloc &) {
-        return GenerateError{{}, ENOMEM};
-    } catch (const std::exception &error) {
-        return GenerateError{error.what(), 0};
-    } catch (...) {
-        return GenerateError{{}, 0};
-    }
-}
-
-std::optional<GenerateError> open_stream(const GenerateSpec &spec,
-                                         std::unique_ptr<RecordStream> &stream) {
-    if (!(spec.malformed_pct >= 0 && spec.malformed_pct <= 100)) {
-        return GenerateError{"malformed_pct must be between 0 and 100", EINVAL};
-    }
+/// What makes no sense in the spec.
+std::optional<GenerateError> refused(const GenerateSpec &spec) {
+    const auto because = [](const char *what) { return GenerateError{what, EINVAL}; };
+    if (!(spec.malformed_pct >= 0 && spec.malformed_pct <= 100))
+        return because("malformed_pct must be between 0 and 100");
+    if (spec.threads > threads_max)
+        return because("threads must be at most 4096");
+    if (spec.large_documents && spec.set != RecordSet::tokenize)
+        return because("only the record set tokenize has large documents");
+    if (!spec.range)
+        return std::nullopt;
     if (spec.stream == Stream::reference)
-        stream = open_reference_stream(spec);
-    if (stream == nullptr) {
-        return GenerateError{
-            "the record set " + std::string(name_of(spec.set)) + " has no such stream", EINVAL};
-    }
+        return because("a range needs the fast stream: in the reference stream each record depends "
+                       "on all before it");
+    if (spec.range->begin > spec.range->end || spec.range->end > spec.records)
+        return because("the range must lie within the records");
     return std::nullopt;
 }
 
-std::optional<GenerateError> write_all(const GenerateSpec &spec, RecordStream &stream,
-                                       const std::string &path, const Progress &progress) {
-    Result<os::OutputFile> file = os::OutputFile::create(path);
-    if (!file)
-        return file_error(file.error());
-    std::string buffer;
-    std::uint64_t bytes = 0;
-    for (std::uint64_t done = 0; done < spec.records;) {
-        buffer.clear();
-        while (buffer.size() < write_bytes && done < spec.records) {
-            const std::uint64_t count = std::min(append_records_max, spec.records - done);
-            stream.append(buffer, count);
-            done += count;
-        }
-        if (const Result<void> written = file->write(bytes_of(buffer)); !written)
-            return file_error(written.error());
-        bytes += buffer.size();
-        if (progress && !progress(done, bytes))
-            return GenerateError{path + ": stopped", ECANCELED};
-    }
-    if (const Result<void> committed = file->commit(); !committed)
-        return file_error(committed.error());
+/// Returns an error, also when the sink said stop.
+std::optional<GenerateError> hand_on(const GenerateSpec &spec, const Sink &sink) {
+    const auto stream =
+        spec.stream == Stream::fast ? open_fast_stream(spec) : open_reference_stream(spec);
+    const Range range = spec.range.value_or(Range{0, spec.records});
+    if (!hand_on_chunks(*stream, range, threads_to_use(spec.threads), sink))
+        return GenerateError{"stopped", ECANCELED};
     return std::nullopt;
 }
 
@@ -77,20 +50,42 @@ std::optional<GenerateError> write_all(const GenerateSpec &spec, RecordStream &s
 std::optional<GenerateError> generate(const GenerateSpec &spec, const std::string &path,
                                       const Progress &progress) noexcept {
     return guarded([&]() -> std::optional<GenerateError> {
-        std::unique_ptr<RecordStream> stream;
-        if (auto error = open_stream(spec, stream))
+        if (auto error = refused(spec))
             return error;
-        return write_all(spec, *stream, path, progress);
+        Result<CorpusFile> file = CorpusFile::create(spec, path);
+        if (!file)
+            return file_error(file.error());
+        std::uint64_t records = 0, bytes = 0;
+        std::optional<GenerateError> failed;
+        const auto stopped = hand_on(spec, [&](const Chunk &chunk) {
+            if (const Result<void> added = file->add(chunk); !added)
+                failed = file_error(added.error());
+            records += chunk.records;
+            bytes += chunk.bytes.size();
+            return !failed && (!progress || progress(records, bytes));
+        });
+        if (failed)
+            return failed;
+        if (stopped)
+            return GenerateError{path + ": stopped", ECANCELED};
+        if (const Result<void> committed = file->commit(); !committed)
+            return file_error(committed.error());
+        return std::nullopt;
+    });
+}
+
+std::optional<GenerateError> generate_chunks(const GenerateSpec &spec, const Sink &sink) noexcept {
+    return guarded([&]() -> std::optional<GenerateError> {
+        if (auto error = refused(spec))
+            return error;
+        return hand_on(spec, sink);
     });
 }
 
 std::optional<GenerateError> append_records(const GenerateSpec &spec, std::string &to) noexcept {
-    return guarded([&]() -> std::optional<GenerateError> {
-        std::unique_ptr<RecordStream> stream;
-        if (auto error = open_stream(spec, stream))
-            return error;
-        stream->append(to, spec.records);
-        return std::nullopt;
+    return generate_chunks(spec, [&to](const Chunk &chunk) {
+        to.append(chunk.bytes);
+        return true;
     });
 }
 

@@ -5,13 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "medium.hpp"
 
 namespace gristmill::datagen {
 
-inline constexpr std::array<std::string_view, 20> heavy_words{
+inline constexpr std::array<PaddedText<16>, 20> heavy_words{
     "the",      "quick",   "brown",   "fox",       "jumps",     "over",     "lazy",
     "dog",      "product", "quality", "excellent", "recommend", "purchase", "value",
     "shipping", "fast",    "service", "great",     "good",      "bad"};

@@ -33,15 +33,18 @@ void remove_field(std::string &record, std::size_t index);
 /// `record` with the string "not_a_number" as its top-level "timestamp", added where absent.
 void spoil_timestamp(std::string &record);
 
-/// Spoils `record`, which is whole, in the way `kind`, with the draws that the way needs.
+/// Spoils `record`, which is whole, in the way `kind`, with the draws that the way needs. Returns
+/// the number of the missing field, if there is one.
 template <Randomness Random>
-void spoil(Random &random, Malformed kind, std::string &record) {
+std::size_t spoil(Random &random, Malformed kind, std::string &record) {
+    std::size_t missing = 0;
     switch (kind) {
     case Malformed::truncated:
         record.resize(between(random, 10, record.size() - 1));
         break;
     case Malformed::missing_field:
-        remove_field(record, random.below(field_count(record)));
+        missing = random.below(field_count(record));
+        remove_field(record, missing);
         break;
     case Malformed::wrong_type:
         spoil_timestamp(record);
@@ -53,6 +56,7 @@ void spoil(Random &random, Malformed kind, std::string &record) {
         record.clear();
         break;
     }
+    return missing;
 }
 
 } // namespace gristmill::datagen

@@ -43,7 +43,7 @@ MediumRecord draw_medium(Random &random) {
     record.timestamp = draw_timestamp(random);
     record.duration_ms = between(random, 50, 120000);
     record.scroll_depth = uniform(random, 0, 1);
-    if (record.picks.event_type == "purchase")
+    if (event_types.values[record.picks.event_type].view() == "purchase")
         record.revenue_cents = between(random, 100, 9999);
     record.previous_sessions = between(random, 1, 500);
     record.average_session_s = uniform(random, 30, 3600);

@@ -1,4 +1,4 @@
-// The record sets, the streams they come in, and their names.
+// The record sets, the streams and files they come in, and their names.
 #ifndef GRISTMILL_DATAGEN_RECORD_SETS_HPP
 #define GRISTMILL_DATAGEN_RECORD_SETS_HPP
 
@@ -15,11 +15,20 @@ enum class Stream {
     fast,      ///< record i depends on (seed, i) alone
 };
 
+/// How a file holds its records.
+enum class Compression { none, zstd, gzip };
+
 /// "light", "medium", "heavy", "tokenize".
 std::string_view name_of(RecordSet set) noexcept;
+/// "reference", "fast".
+std::string_view name_of(Stream stream) noexcept;
+/// "none", "zst", "gz".
+std::string_view name_of(Compression compression) noexcept;
 
-/// The set of that name.
+/// What has that name.
 std::optional<RecordSet> record_set_of(std::string_view name) noexcept;
+std::optional<Stream> stream_of(std::string_view name) noexcept;
+std::optional<Compression> compression_of(std::string_view name) noexcept;
 
 /// The seed of the published data.
 std::uint64_t default_seed(RecordSet set) noexcept;

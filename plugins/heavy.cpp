@@ -2,10 +2,12 @@
 // review and in a search query.
 //
 //     {"event_id":"evt_1f", ... ,"review_text":"Good dogs, shipping fast","search_query":"dog"}
-//     {"eid":"evt_1f", ... ,"rv_wc":4,"rv_uw":4,"rv_fh":1872937921,"rv_ld":1.0,"sq_wc":1, ...}
+//     {"eid":"evt_1f", ... ,"rv_wc":4,"rv_uw":4,"rv_fh":1709731588,"rv_ld":1.0,"sq_wc":1, ...}
 //
 // Every record gives exactly one output record, by the rules of "medium". The configuration
 // "strict" keeps every record from the fast path.
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -52,7 +54,7 @@ class Heavy {
         const EventFeatures features(event_);
         if (!features.wanted())
             return output.filter(plugin::Leave::blank);
-        constexpr std::size_t words_bytes_max = 120;
+        constexpr std::size_t words_bytes_max = 160;
         char *out = features.print(output.start(features.bytes_max() + words_bytes_max));
         out = print_words(out, stems_.features_of(review_), stems_.features_of(query_));
         output.emit_until(out);

@@ -1,7 +1,7 @@
 // The payload of the record set "medium": turns a nested event into a flat row of features.
 //
 //     {"event_id":"evt_1f","user_id":"user_7", ... ,"user_context":{...},"item_context":{...}, ...}
-//     {"eid":"evt_1f","uid":"user_7","iid":"item_3","ts_n":0.5,"hod":10,"dow":3, ... ,"rate":4.5}
+//     {"eid":"evt_1f","uid":"user_7","iid":"item_3","ts_n":0.5,"hod":10,"dow":6, ... ,"rate":4.5}
 //
 // Every record gives exactly one output record. It is blank if the record is blank, lasted less
 // than 100 ms or is of an unknown type (filtered), or malformed (failed). A record of the usual

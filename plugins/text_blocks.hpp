@@ -50,8 +50,8 @@ std::uint64_t marked(const char *at, Kind kind) noexcept {
     return marks;
 }
 
-/// Calls on_run(run) for each maximal run of bytes of the kind `kind`, in order. block_bytes
-/// readable bytes follow `text`.
+/// Calls on_run(run) for each maximal run of bytes of the kind `kind`, in order, until it returns
+/// false. block_bytes readable bytes follow `text`.
 template <class Kind, class OnRun>
 void for_each_run(std::string_view text, Kind kind, OnRun on_run) {
     const char *begin = text.data(); // of the run in hand
@@ -69,7 +69,8 @@ void for_each_run(std::string_view text, Kind kind, OnRun on_run) {
             starts &= starts - 1;
         }
         for (; ends != 0; ends &= ends - 1) {
-            on_run(std::string_view(begin, block + std::countr_zero(ends)));
+            if (!on_run(std::string_view(begin, block + std::countr_zero(ends))))
+                return;
             begin = block + std::countr_zero(starts);
             starts &= starts - 1;
         }

@@ -7,13 +7,11 @@
 // Every record gives exactly one output record. It is blank if the record is blank, has too few,
 // too many or too equal tokens (filtered), or malformed (failed). The configuration is the path of
 // the vocabulary; "strict:" before it keeps every record from the fast path.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <gristmill/plugin.hpp>
 
@@ -29,21 +27,26 @@ namespace {
 
 using namespace gristmill;
 
+constexpr std::size_t tokens_min = 20;
+constexpr std::size_t tokens_max = 1000;
+constexpr double diversity_min = 0.1;
+
 /// Takes texts apart into tokens.
 class Tokenizer {
   public:
     explicit Tokenizer(const std::string &path) : table_(read_vocabulary(path)) {}
 
-    /// Finds the tokens of `text`, which text::block_bytes readable bytes follow.
+    /// Finds the tokens of `text`, which text::block_bytes readable bytes follow: all, or more than
+    /// tokens_max of them.
     void split(std::string_view text) {
-        tokens_.resize(std::max(tokens_.size(), text.size() + 2));
-        words_.resize(std::max(words_.size(), text.size() / 2 + 1));
-        TokenTable::Lookup *words_end = words_.data();
-        text::for_each_run(text, is_of_word,
-                           [&](std::string_view word) { *words_end++ = table_.prepare(word); });
+        std::size_t words = 0;
+        text::for_each_run(text, is_of_word, [&](std::string_view word) {
+            words_[words++] = table_.prepare(word);
+            return words < words_.size();
+        });
         TokenTable::Token *end = tokens_.data();
-        for (const TokenTable::Lookup *word = words_.data(); word != words_end; ++word)
-            end = table_.tokens_of(*word, end);
+        for (std::size_t i = 0; i < words; ++i)
+            end = table_.tokens_of(words_[i], end);
         size_ = static_cast<std::size_t>(end - tokens_.data());
         distinct_ = 0;
         table_.begin_text();
@@ -72,8 +75,8 @@ class Tokenizer {
     };
 
     TokenTable table_;
-    std::vector<TokenTable::Lookup> words_;
-    std::vector<TokenTable::Token> tokens_; // the first size_ are those of the text in hand
+    std::array<TokenTable::Lookup, tokens_max + 1> words_;
+    std::array<TokenTable::Token, 2 * (tokens_max + 1)> tokens_; // two for a word at most
     std::size_t size_ = 0;
     std::size_t distinct_ = 0;
 };
@@ -114,8 +117,7 @@ class Tokenize {
 
     void finish(plugin::Output &output) {
         using namespace json;
-        constexpr std::size_t tokens_min = 20, tokens_max = 1000, rest_bytes_max = 150;
-        constexpr double diversity_min = 0.1;
+        constexpr std::size_t rest_bytes_max = 150;
         tokenizer_.split(text_);
         const std::size_t tokens = tokenizer_.size(), distinct = tokenizer_.distinct();
         const double diversity = static_cast<double>(distinct) / static_cast<double>(tokens);

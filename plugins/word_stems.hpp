@@ -50,10 +50,19 @@ class WordStems {
     WordFeatures features_of(std::string_view text) {
         if (short_words_.size() + stems_.size() > words_max || letters_ > letters_max)
             forget();
-        found_.resize(std::max(found_.size(), text.size() / 2 + 1));
+        ++texts_;
+        WordFeatures features;
         Place *end = found_.data();
-        text::for_each_run(text, is_of_word, [&](std::string_view run) { *end++ = place_of(run); });
-        return fold(found_.data(), end);
+        text::for_each_run(text, is_of_word, [&](std::string_view run) {
+            *end++ = place_of(run);
+            if (end == found_.data() + found_.size()) {
+                fold(found_.data(), end, features);
+                end = found_.data();
+            }
+            return true;
+        });
+        fold(found_.data(), end, features);
+        return features;
     }
 
   private:
@@ -77,11 +86,9 @@ class WordStems {
                (bytes == '_');
     };
 
-    /// Kept apart from the walk through the text: what is written to a stem here would hold up the
-    /// search for the next ones.
-    WordFeatures fold(const Place *begin, const Place *end) noexcept {
-        ++texts_;
-        WordFeatures features;
+    /// Adds stems to the features of a text. Kept apart from the walk through the text: what is
+    /// written to a stem here would hold up the search for the next ones.
+    void fold(const Place *begin, const Place *end, WordFeatures &features) noexcept {
         for (const Place *place = begin; place != end; ++place) {
             Stem &stem = stems_[*place];
             if (!stem.is_word)
@@ -91,7 +98,6 @@ class WordStems {
             features.fold = features.fold * 31 + stem.crc;
             stem.last_text = texts_;
         }
-        return features;
     }
 
     Place place_of(std::string_view run) {
@@ -137,7 +143,7 @@ class WordStems {
     std::vector<Stem> stems_;
     std::unordered_map<std::string, Place> places_; // of stems, by their letters
     text::ShortWordTable short_words_;              // with the places of their stems
-    std::vector<Place> found_;                      // of the text in hand
+    std::array<Place, 512> found_;                  // in the text in hand, not yet folded
     std::size_t letters_ = 0;                       // of all stems
     std::string small_;                             // the word to learn, in small letters
     std::uint64_t texts_ = 0;

@@ -63,4 +63,5 @@ def test_lines_keep_their_carriage_return() -> None:
 
 def test_separators_of_other_splitters_stay_in_the_record() -> None:
     results = gm.map("identity", DATA / "A09_unicode_separators.jsonl", batch_bytes=7)
-    assert [json.loads(record)["n"] for record in results] == list(range(9))
+    # Some of these characters JSON wants escaped; that is the reader's affair.
+    assert [json.loads(record, strict=False)["n"] for record in results] == list(range(9))

@@ -74,4 +74,4 @@ def test_every_configuration_gives_the_same(batch: dict, lines: list[bytes], sou
 def test_errors_name_the_malformed_records(lines: list[bytes], source: Path) -> None:
     spoilt = [i for i, line in enumerate(lines) if expected(line)[1] == "failed"]
     results = gm.map("light", source, workers=2, on_error="collect", batch_records=100)
-    assert [error.record_index for error in results.errors] == spoilt
+    assert [error.index for error in results.errors] == spoilt

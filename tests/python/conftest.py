@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: inputs, compiled plugins, and what they must give."""
+"""What the tests of the Python package share: inputs and compiled plugins."""
 
 import contextlib
 import os
@@ -35,17 +35,6 @@ def plugin(tmp_path_factory):
         return compiled[name]
 
     return path_of
-
-
-def split(data: bytes, delimiter: bytes = b"\n") -> list[bytes]:
-    """The records of delimited data, as the contract defines them."""
-    records = data.split(delimiter)
-    return records[:-1] if records[-1] == b"" else records
-
-
-def picky(data: bytes, prefix: bytes = b"") -> list[bytes]:
-    """What the plugin "picky" gives for records that neither fail nor are filtered."""
-    return [prefix + record for record in split(data) if record[:1] not in (b"!", b"#")]
 
 
 @pytest.fixture(scope="session")
@@ -86,14 +75,3 @@ def unprivileged():
                 os.seteuid(0)
 
     return somebody_else
-
-
-def open_descriptors() -> dict[str, str]:
-    """The descriptors of this process, and what they lead to."""
-    found = {}
-    for number in os.listdir("/proc/self/fd"):
-        try:
-            found[number] = os.readlink(f"/proc/self/fd/{number}")
-        except FileNotFoundError:
-            pass  # the one that listed the folder
-    return found

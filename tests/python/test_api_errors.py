@@ -7,7 +7,7 @@ import pickle
 from base64 import b64decode
 
 import pytest
-from conftest import picky
+from expected_records import picky
 
 import gristmill as gm
 

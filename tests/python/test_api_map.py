@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import picky, split
+from expected_records import picky, split
 
 import gristmill as gm
 
@@ -60,10 +60,11 @@ def test_delimiters(file, data, delimiter):
     assert bytes(results) == data
 
 
-def test_length_prefixed_frames(file):
-    records = [b"", b"a", b"\n\n", b"x" * 1000]
+@pytest.mark.parametrize("batch_records", [1, 2, 3, 9])
+def test_length_prefixed_frames(file, batch_records):
+    records = [b"", b"a", b"", b"\n\n", b"", b"", b"x" * 1000, b""]
     data = b"".join(len(record).to_bytes(4, "little") + record for record in records)
-    results = gm.map("identity", file(data), framing="u32le", batch_bytes=1)
+    results = gm.map("identity", file(data), framing="u32le", batch_records=batch_records)
     assert list(results) == records
     assert bytes(results) == data
 
@@ -128,6 +129,13 @@ def test_run_writes_what_map_gives(tmp_path, file, lines, plugin):
     report = gm.run(plugin("picky"), file(lines), output=target, config="+", batch_bytes=4000)
     assert target.read_bytes() == b"".join(record + b"\n" for record in picky(lines, b"+"))
     assert (report.read, report.output_bytes) == (20_000, target.stat().st_size)
+
+
+def test_outputs_larger_than_any_buffer_one_smaller_than_the_other(tmp_path, file, plugin):
+    records = [bytes([97 + n]) * (size << 20) for n, size in enumerate((6, 5, 4, 7))]
+    source = file(b"\n".join(records) + b"\n")
+    gm.run(plugin("doubled"), source, output=tmp_path / "out", batch_records=1, workers=1)
+    assert (tmp_path / "out").read_bytes() == b"".join(record * 2 + b"\n" for record in records)
 
 
 def test_run_keeps_a_missing_last_delimiter_missing(tmp_path, file):

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import picky
+from expected_records import picky
 
 import gristmill as gm
 

@@ -5,7 +5,7 @@ import gc
 import pickle
 
 import pytest
-from conftest import split
+from expected_records import split
 
 import gristmill as gm
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import picky
+from expected_records import picky
 
 import gristmill as gm
 

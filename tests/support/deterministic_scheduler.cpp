@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace gristmill::test {
 
@@ -23,7 +24,7 @@ void Scheduler::start(std::uint64_t seed, const std::vector<Actor> &actors) {
     locations_ = 0;
     fence_view_ = {};
     lowest_ = 0;
-    failure_.clear();
+    std::string().swap(failure_); // its memory, too: fail() must leave nothing behind
     drops_.clear();
     // Two ways of choosing: at random, or by priorities with a few surprises (Burckhardt et al.,
     // "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs").
@@ -118,8 +119,10 @@ void Scheduler::go_to(std::uint32_t next) {
     Fiber::switch_to(from, *tasks_[next].fiber);
 }
 
-void Scheduler::fail(const std::string &what) {
-    failure_ = what + "\n" + trace();
+// Whoever calls this is never left: nothing of its may be left to free.
+void Scheduler::fail(std::string what) {
+    failure_ = std::move(what);
+    failure_ += "\n" + trace();
     Fiber::switch_to(*tasks_[current_].fiber, home_);
     std::abort(); // the run is over
 }
@@ -177,7 +180,8 @@ std::string Scheduler::describe(const Step &step) const {
     case Op::store:
         return name + " := " + after;
     case Op::exchange:
-        return name + ": " + before + (step.succeeded ? " -> " + after : " is not what was expected");
+        return name + ": " + before +
+               (step.succeeded ? " -> " + after : " is not what was expected");
     case Op::add:
         return name + ": " + before + " -> " + after;
     case Op::sleep:

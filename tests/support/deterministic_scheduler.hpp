@@ -70,7 +70,7 @@ class Scheduler {
     void point();                // somebody else may go on here
     void note(Step step);        // a step for the trace
     void mark(const char *text); // likewise; `text` is a literal
-    [[noreturn]] void fail(const std::string &what); // ends the run
+    [[noreturn]] void fail(std::string what); // ends the run
     void sleep(const void *address); // until wake() of the same address
     void wake(const void *address);
     void work(); // goes on when nobody else can

@@ -13,6 +13,7 @@ struct OutputBatch {
     std::uint64_t byte_offset = 0;     // of the batch within its source
     std::span<const std::byte> data{}; // framed like the input
     std::uint64_t record_count = 0;    // output records in `data`
+    bool ends_open = false;            // the last one lacks its delimiter (GM_BATCH_ENDS_OPEN)
 };
 
 } // namespace gristmill

@@ -39,6 +39,9 @@ extern "C" {
 
 /* gm_batch.flags */
 #define GM_BATCH_DELIMITER_ADDED 1u /* the input lacked the last delimiter; it stands in `data` */
+#define GM_BATCH_ENDS_OPEN 2u       /* the input lacked the last delimiter, and `data` lacks it too:
+                                       with it, the last record would read as another one. Only for
+                                       delimiters that overlap themselves ("aa" behind "xa") */
 
 /* gm_batch.framing */
 #define GM_FRAMING_DELIMITER 0u /* records end with `delimiter` */
@@ -65,7 +68,8 @@ typedef struct gm_batch {
     uint32_t struct_size;
     uint32_t flags;                 /* GM_BATCH_* */
     const uint8_t *data;            /* `size` bytes, GM_BATCH_PADDING readable ones behind them */
-    uint64_t size;                  /* > 0; under delimiter framing `data` ends in the delimiter */
+    uint64_t size;                  /* > 0; under delimiter framing `data` ends in the delimiter,
+                                       but for GM_BATCH_ENDS_OPEN */
     uint64_t record_count;          /* > 0 */
     const uint64_t *record_offsets; /* record_count + 1 starts within data, the last one = size;
                                        NULL without GM_PLUGIN_WANTS_OFFSETS */

@@ -109,6 +109,8 @@ bool Ingress::publish_next() {
     if (!source_open_)
         return open_next();
     if (position_ >= whole_bytes_) {
+        if (whole_bytes_ < current().file.bytes && !publisher_.window_open())
+            return false; // the failure that follows needs an entry
         end_source();
         return true;
     }

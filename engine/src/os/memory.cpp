@@ -9,6 +9,7 @@
 #include <linux/memfd.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -99,7 +100,14 @@ Result<UniqueFd> create_memfd(const char *name, std::uint64_t bytes) {
     return fd;
 }
 
+std::uint64_t memfd_bytes(int fd) noexcept {
+    struct stat facts {};
+    return ::fstat(fd, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+}
+
 Result<void> grow_memfd(int fd, std::uint64_t bytes) {
+    if (bytes > 0 && memfd_bytes(fd) >= bytes)
+        return {}; // it is sealed against shrinking
     int result = 0;
     do
         result = ::ftruncate(fd, static_cast<off_t>(bytes));

@@ -39,6 +39,8 @@ void discard_pages(std::span<std::byte> range) noexcept;
 
 // An unnamed file in memory, CLOEXEC, sealed against shrinking. `bytes` may grow later.
 Result<UniqueFd> create_memfd(const char *name, std::uint64_t bytes);
+// How long it is; 0 when it cannot be asked.
+std::uint64_t memfd_bytes(int fd) noexcept;
 // Makes it at least `bytes` long.
 Result<void> grow_memfd(int fd, std::uint64_t bytes);
 // Gives the memory of the range back, rounded inwards to pages; false if the kernel refused.

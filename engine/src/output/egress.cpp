@@ -125,7 +125,7 @@ bool Egress::judge_records(std::uint64_t sequence, const RunState::Entry &entry,
     RecordFailure failure = describe(sequence, entry.input, lowest);
     RetiredBatch retired;
     retired.output = {sequence, entry.input.source, entry.result.begin,
-                      view.output.first(before), 0};
+                      view.output.first(before), 0, false};
     if (Result<void> delivered = parts_.sink.deliver(retired); !delivered) {
         report_.add_discarded(entry.result);
         return stop(delivered.error());
@@ -139,7 +139,8 @@ bool Egress::judge_records(std::uint64_t sequence, const RunState::Entry &entry,
 bool Egress::hand_over(std::uint64_t sequence, const RunState::Entry &entry, ByteView data) {
     const BatchResult &result = entry.result;
     RetiredBatch retired;
-    retired.output = {sequence, entry.input.source, result.begin, data, result.output_records};
+    retired.output = {sequence, entry.input.source,    result.begin,
+                      data,     result.output_records, result.ends_open};
     retired.read = result.read;
     retired.delimiter_added = result.delimiter_added;
     retired.last_output_blank = result.last_output_blank;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "os/output_file.hpp"
 #include "record/framing_rules.hpp"
@@ -24,7 +25,8 @@ void Results::State::count() {
 std::uint64_t Results::State::byte_size() const {
     std::uint64_t bytes = 0;
     for (const OutputBatch &batch : batches)
-        bytes += batch.data.size();
+        bytes += batch.data.size() +
+                 (batch.ends_open && &batch != &batches.back() ? framing.delimiter.size() : 0);
     return bytes - (ends_without_delimiter ? framing.delimiter.size() : 0);
 }
 
@@ -50,13 +52,17 @@ const std::vector<RecordFailure> &Results::errors() const { return state_->error
 
 namespace {
 
+// Where the framing of each record begins.
 std::unique_ptr<std::vector<std::uint64_t>> record_starts(const OutputBatch &batch,
                                                           const Framing &framing) {
     auto starts = std::make_unique<std::vector<std::uint64_t>>();
     starts->reserve(batch.record_count);
+    std::uint64_t position = 0;
     for (auto r = record::record_at(batch.data, framing, 0); r;
-         r = record::record_at(batch.data, framing, r->next))
-        starts->push_back(r->begin);
+         r = record::record_at(batch.data, framing, position)) {
+        starts->push_back(position);
+        position = r->next;
+    }
     return starts;
 }
 
@@ -68,32 +74,16 @@ std::span<const std::byte> Results::operator[](std::uint64_t i) const {
     const auto batch_index =
         std::size_t(std::upper_bound(first.begin(), first.end(), i) - first.begin() - 1);
     const OutputBatch &batch = state_->batches[batch_index];
-    std::uint64_t begin = 0;
-    std::uint64_t end = batch.data.size();
+    std::uint64_t position = 0;
     {
         const std::lock_guard lock(state_->mutex);
         auto &starts = state_->offsets[batch_index];
         if (!starts)
             starts = record_starts(batch, state_->framing);
-        const std::uint64_t in_batch = i - first[batch_index];
-        begin = (*starts)[in_batch];
-        if (in_batch + 1 < starts->size())
-            end = (*starts)[in_batch + 1];
+        position = (*starts)[i - first[batch_index]];
     }
-    // From one start to the next lies the record and what frames it.
-    const bool last = end == batch.data.size();
-    switch (state_->framing.kind) {
-    case Framing::Kind::delimiter:
-        end -= state_->framing.delimiter.size();
-        break;
-    case Framing::Kind::u32le:
-        if (!last)
-            end -= record::kFrameHeaderBytes;
-        break;
-    case Framing::Kind::fixed:
-        break;
-    }
-    return batch.data.subspan(begin, end - begin);
+    const auto record = record::record_at(batch.data, state_->framing, position);
+    return batch.data.subspan(record->begin, record->end - record->begin);
 }
 
 Result<void> Results::write(const std::string &path) const {
@@ -101,11 +91,17 @@ Result<void> Results::write(const std::string &path) const {
     if (!file)
         return file.error();
     std::uint64_t left = state_->byte_size();
-    for (const OutputBatch &batch : state_->batches) {
-        const std::uint64_t bytes = std::min<std::uint64_t>(left, batch.data.size());
-        if (Result<void> written = file->write(batch.data.first(bytes)); !written)
-            return written;
+    const auto write = [&](ByteView data) {
+        const std::uint64_t bytes = std::min<std::uint64_t>(left, data.size());
         left -= bytes;
+        return file->write(data.first(bytes));
+    };
+    for (const OutputBatch &batch : state_->batches) {
+        if (Result<void> written = write(batch.data); !written)
+            return written;
+        if (batch.ends_open)
+            if (Result<void> written = write(bytes_of(state_->framing.delimiter)); !written)
+                return written;
     }
     return file->commit();
 }

@@ -47,6 +47,7 @@ Result<void> FileSink::deliver(const RetiredBatch &batch) {
             return written;
     }
     std::span<const std::byte> data = batch.output.data;
+    delimiter_held_back_ = delimiter_held_back_ || batch.output.ends_open;
     if (order_ == Order::index && batch.delimiter_added && !batch.last_output_blank &&
         !data.empty()) {
         delimiter_held_back_ = true;

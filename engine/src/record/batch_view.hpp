@@ -30,13 +30,14 @@ struct BatchView {
     std::uint64_t end = 0;
     std::uint64_t record_count = 0; // oversized ones included
     bool delimiter_added = false;
+    bool ends_open = false; // the last delimiter is missing and could not be added
     std::vector<Segment> segments{}; // usually one
     std::vector<OversizedRecord> oversized{};
 
     void clear() noexcept {
         data = {};
         begin = end = record_count = 0;
-        delimiter_added = false;
+        delimiter_added = ends_open = false;
         segments.clear();
         oversized.clear();
     }

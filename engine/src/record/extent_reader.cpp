@@ -94,7 +94,7 @@ bool ExtentReader::load_last(std::uint64_t first, std::uint64_t &last, bool &who
         last = whole ? base_ + at + delimiter_bytes : loaded_;
         if (whole || loaded_ == extent_.file_bytes)
             return true;
-        if (loaded_ - std::min(loaded_, extent_.end) > max_record_bytes_) {
+        if (loaded_ - std::min(loaded_, extent_.end + delimiter_bytes - 1) > max_record_bytes_) {
             whole = true; // what is left in the batch is
             return skip_oversized(last);
         }
@@ -170,16 +170,10 @@ bool ExtentReader::finish(std::uint64_t first, std::uint64_t last, bool whole) {
     batch_.begin = first;
     batch_.end = tail_.bytes > 0 ? extent_.end : last;
     if (!whole) {
-        const std::string &delimiter = framing_.delimiter;
-        const std::uint64_t end = last - base_;
-        if (!buffer_.grow(end + delimiter.size(), end)) {
-            error_ = {.os_errno = ENOMEM, .offset = last, .no_memory = true};
+        if (!add_delimiter(first, last))
             return false;
-        }
-        buffer_ptr_ = buffer_.data();
-        std::memcpy(buffer_ptr_ + end, delimiter.data(), delimiter.size());
-        bytes += delimiter.size();
-        batch_.delimiter_added = true;
+        if (batch_.delimiter_added)
+            bytes += framing_.delimiter.size();
     }
     batch_.data = {buffer_ptr_ + (first - base_), bytes};
     divide(batch_.data);
@@ -190,6 +184,26 @@ bool ExtentReader::finish(std::uint64_t first, std::uint64_t last, bool whole) {
     if (batch_.record_count > 0)
         mean_record_bytes_ = bytes / batch_.record_count;
     buffer_.keep(std::max(kUsualBufferBytes, first - base_ + bytes + GM_BATCH_PADDING));
+    return true;
+}
+
+// Ends the last record, which reaches to the end of the file, as all others end. A delimiter that
+// overlaps itself may begin in the record's own last bytes; then the record stays open.
+bool ExtentReader::add_delimiter(std::uint64_t first, std::uint64_t last) {
+    const std::string &delimiter = framing_.delimiter;
+    const std::uint64_t end = last - base_;
+    if (!buffer_.grow(end + delimiter.size(), end)) {
+        error_ = {.os_errno = ENOMEM, .offset = last, .no_memory = true};
+        return false;
+    }
+    buffer_ptr_ = buffer_.data();
+    std::memcpy(buffer_ptr_ + end, delimiter.data(), delimiter.size());
+    const ByteView open(buffer_ptr_ + (first - base_), last - first);
+    const ByteView ended(open.data(), open.size() + delimiter.size());
+    batch_.ends_open = has_border(delimiter) &&
+                       (scan_records(ended, framing_).count != scan_records(open, framing_).count ||
+                        !scan_records(ended, framing_).whole);
+    batch_.delimiter_added = !batch_.ends_open;
     return true;
 }
 

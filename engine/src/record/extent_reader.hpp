@@ -54,6 +54,7 @@ class ExtentReader {
     bool load_last(std::uint64_t first, std::uint64_t &last, bool &whole);
     bool skip_oversized(std::uint64_t &last);
     bool finish(std::uint64_t first, std::uint64_t last, bool whole);
+    bool add_delimiter(std::uint64_t first, std::uint64_t last);
     void divide(ByteView data);
     std::uint64_t over_read() const;
     ByteView loaded() const { return {buffer_ptr_, loaded_ - base_}; }

@@ -39,6 +39,7 @@ enum class Fault : std::uint8_t {
 struct BatchResult {
     Fault fault = Fault::none;
     bool delimiter_added = false;     // the input lacked the last one
+    bool ends_open = false;           // the last output record lacks its delimiter
     bool last_output_blank = false;   // the last output record is empty
     std::uint32_t node = 0;           // where it ran
     std::uint32_t home = kNoHome;     // where it should have run

@@ -33,15 +33,18 @@ void BatchSizer::observe(const BatchObservation &batch) {
         return;
     const double seen = double(std::max<std::uint64_t>(batch.wall_ns, 1)) /
                         double(batch.input_bytes);
+    // One slow batch must not count for more than a reason to look again.
     ns_per_byte_ = ns_per_byte_ <= 0 ? seen
-                                     : ns_per_byte_ + kSmoothing * (seen - ns_per_byte_);
+                                     : ns_per_byte_ + kSmoothing * (std::min(seen, 2 * ns_per_byte_) -
+                                                                    ns_per_byte_);
 
-    double desired = double(limits_.wall_ns_target) / ns_per_byte_;
+    double desired = std::clamp(double(limits_.wall_ns_target) / ns_per_byte_,
+                                double(least_bytes()), double(limits_.batch_bytes_max));
     if (limits_.output_bytes_max > 0 && batch.output_bytes > 0) {
         const double output_per_byte = double(batch.output_bytes) / double(batch.input_bytes);
         desired = std::min(desired, double(limits_.output_bytes_max) / output_per_byte);
     }
-    desired = std::clamp(desired, double(least_bytes()), double(limits_.batch_bytes_max));
+    desired = std::max(desired, 1.0);
 
     const double present = double(target_bytes_);
     ++unchanged_;

@@ -141,10 +141,13 @@ class Claimer {
         if (Rules::recheck_before_sleep && !over)
             claim = try_claim(room);
         if (over || claim || (!room && has_room())) {
-            slot.event.cancel_wait(ticket);
+            const bool woken = !slot.event.cancel_wait(ticket);
+            if (woken && claim && state_.header().ready_count.load() > 0)
+                state_.wake_one_worker(worker_); // the wake was meant for another batch
         } else {
             report_idle(room);
             slot.event.commit_wait(ticket, -1);
+            slot.event.cancel_wait(ticket); // after a signal: nobody sleeps here any more
         }
         if (!room)
             slot.wants_room.store(0);

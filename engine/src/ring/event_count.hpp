@@ -33,10 +33,10 @@ class EventCount {
     }
 
     // There was news after all: nobody waits. Takes other waiters' announcement along, so use it
-    // only where one thread waits.
-    void cancel_wait(std::uint32_t ticket) noexcept {
+    // only where one thread waits. False: a notify() has come since the ticket.
+    bool cancel_wait(std::uint32_t ticket) noexcept {
         // order: relaxed, the bit is only a hint from here on
-        word_.compare_exchange_strong(ticket, ticket & ~kWaiting, std::memory_order_relaxed);
+        return word_.compare_exchange_strong(ticket, ticket & ~kWaiting, std::memory_order_relaxed);
     }
 
     // Sleeps until a notify() after `ticket`, a signal, or the timeout (< 0: none).
@@ -44,8 +44,9 @@ class EventCount {
         return A::wait(word_, ticket, timeout_ns);
     }
 
-    // Wakes whoever announced a wait before the news. Costs a fence and a load if nobody did.
-    void notify() noexcept {
+    // Wakes whoever announced a wait before the news; false: nobody did, which costs a fence and a
+    // load.
+    bool notify() noexcept {
         A::fence();
         // order: relaxed, the fence orders it behind the news
         std::uint32_t word = word_.load(std::memory_order_relaxed);
@@ -54,9 +55,10 @@ class EventCount {
             // order: relaxed, the futex call orders itself
             if (word_.compare_exchange_weak(word, next, std::memory_order_relaxed)) {
                 A::wake_all(word_);
-                return;
+                return true;
             }
         }
+        return false;
     }
 
     // A hint, exact only behind a fence.

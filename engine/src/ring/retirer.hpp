@@ -41,8 +41,7 @@ class Retirer {
                 continue;
             }
             auto &entry = state_.entry(s);
-            if (Rules::error_waits_for_head && s != head_ &&
-                entry.input.kind == BatchKind::source_error)
+            if (waits_for_head(s))
                 continue;
             goes_on = deliver(s, entry);
             release(s);
@@ -87,6 +86,12 @@ class Retirer {
         return StateWord::unpack(state_.entry(sequence).state.load()).lap != state_.lap(sequence);
     }
 
+    // A failure of a source, before all that came before it has left. Precondition: is_done().
+    bool waits_for_head(std::uint64_t sequence) const {
+        return Rules::error_waits_for_head && sequence != head_ &&
+               state_.entry(sequence).input.kind == BatchKind::source_error;
+    }
+
     void release(std::uint64_t sequence) {
         auto &word = state_.entry(sequence).state;
         std::uint64_t seen = word.load();
@@ -103,7 +108,7 @@ class Retirer {
     bool any_done() const {
         const std::uint64_t published = state_.header().published.load();
         for (std::uint64_t s = head_; s < published; ++s)
-            if (is_done(s))
+            if (is_done(s) && !waits_for_head(s))
                 return true;
         return false;
     }

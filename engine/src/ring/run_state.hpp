@@ -176,8 +176,9 @@ class RunState {
             if (!slot(i).event.has_waiter())
                 continue;
             if (!slot(i).wants_room.load()) {
-                slot(i).event.notify();
-                return;
+                if (slot(i).event.notify())
+                    return;
+                continue; // awake meanwhile
             }
             if (starving == h.workers)
                 starving = i;

@@ -24,6 +24,8 @@ std::optional<OutputView> OutputReader::view(std::uint32_t worker,
 std::optional<const std::byte *> OutputReader::locate(std::uint32_t worker,
                                                       const OutputLocation &location) {
     const std::uint64_t bytes = location.bytes + location.fault_bytes;
+    if (bytes < location.bytes)
+        return std::nullopt;
     switch (location.place) {
     case OutputPlace::none:
         return nullptr;
@@ -40,6 +42,9 @@ std::optional<const std::byte *> OutputReader::locate(std::uint32_t worker,
     }
     case OutputPlace::overflow: {
         if (worker >= memory_.size() || location.data % kPageBytes != 0)
+            return std::nullopt;
+        const std::uint64_t file_bytes = os::memfd_bytes(memory_[worker].overflow.get());
+        if (location.data > file_bytes || bytes > file_bytes - location.data)
             return std::nullopt;
         Result<os::Mapping> mapping =
             os::map_shared(memory_[worker].overflow.get(), location.data, bytes);

@@ -85,7 +85,9 @@ bool BatchWorker::process_segment(const record::Segment &segment, std::uint64_t 
     given.sequence = sequence;
     given.byte_offset = batch.begin + segment.begin;
     given.attempt = attempt;
-    given.delimiter_added = batch.delimiter_added && segment.end == batch.data.size();
+    const bool last = segment.end == batch.data.size();
+    given.delimiter_added = batch.delimiter_added && last;
+    given.ends_open = batch.ends_open && last;
     PayloadOutcome outcome = payload_.process(given, output_, failures_);
     if (outcome.batch_failed) {
         record::FailureNote note;
@@ -102,7 +104,9 @@ bool BatchWorker::process_segment(const record::Segment &segment, std::uint64_t 
 
 // Output must be framed like the input, or batches would run into each other.
 void BatchWorker::check_output(BatchResult &result) {
-    if (!record::ends_whole(output_.committed(), order_.framing)) {
+    const bool whole = record::ends_whole(output_.committed(), order_.framing);
+    result.ends_open = !whole && reader_.batch().ends_open;
+    if (!whole && !result.ends_open) {
         record::FailureNote note;
         note.byte_offset = result.begin;
         note.reason = "the output of the batch does not end with a whole record; end each record "

@@ -23,6 +23,7 @@ struct PayloadBatch {
     std::uint64_t byte_offset = 0; // of data[0] within its source
     std::uint32_t attempt = 0;
     bool delimiter_added = false;
+    bool ends_open = false; // the last delimiter is missing and could not be added
 };
 
 // Who is asking: constant over a worker's life in a run.

@@ -87,11 +87,22 @@ std::uint32_t default_workers(const Topology &topology, std::size_t cpus, Plan &
     return static_cast<std::uint32_t>(std::min<std::size_t>(cpus, kWorkersMax));
 }
 
-// Deals the workers out over the nodes in turn, each to the node's next CPU.
+// Deals the workers out over the nodes in turn, each to the node's next CPU. A CPU gets a second
+// worker only when every CPU has one.
 void place_workers(std::uint32_t workers, Plan &plan) {
-    for (std::uint32_t i = 0; i < workers; ++i) {
-        const auto index = static_cast<std::uint32_t>(i % plan.nodes.size());
+    std::uint64_t per_cpu = 1;
+    std::size_t full = 0; // nodes in a row that had no CPU left
+    for (std::uint32_t turn = 0; plan.workers.size() < workers; ++turn) {
+        const auto index = static_cast<std::uint32_t>(turn % plan.nodes.size());
         PlannedNode &node = plan.nodes[index];
+        if (node.workers == per_cpu * node.cpus.size()) {
+            if (++full == plan.nodes.size()) {
+                ++per_cpu;
+                full = 0;
+            }
+            continue;
+        }
+        full = 0;
         plan.workers.push_back({index, node.cpus[node.workers % node.cpus.size()]});
         ++node.workers;
     }

@@ -77,7 +77,8 @@ class PluginPayload final : public Payload {
     gm_batch describe(const PayloadBatch &batch) {
         gm_batch given{};
         given.struct_size = sizeof(gm_batch);
-        given.flags = batch.delimiter_added ? GM_BATCH_DELIMITER_ADDED : 0;
+        given.flags = (batch.delimiter_added ? GM_BATCH_DELIMITER_ADDED : 0) |
+                      (batch.ends_open ? GM_BATCH_ENDS_OPEN : 0);
         given.data = reinterpret_cast<const std::uint8_t *>(batch.data.data());
         given.size = batch.data.size();
         given.record_count = batch.record_count;

@@ -12,7 +12,8 @@ fast service great good bad""".split()
 COMMON_WORDS = """the of and to in is you that it he was for on are as with his they be at one have this from or had by
 hot but some what there we can out other were all your when up use word how said an each she which do their time if will
 way about many then them would write like so these her long make thing see him two has look""".split()
-TERMS = """database kernel compiler network protocol algorithm buffer cluster latency throughput pipeline scheduler""".split()
+TERMS = """database kernel compiler network protocol algorithm buffer cluster latency throughput pipeline
+scheduler""".split()
 AFFIXES = "ing tion ness ment able ible ful less ly er est ed es s un re in dis en pre".split()
 LONG_WORDS = ["internationalization", "electroencephalographically", "hippopotomonstrosesquippedaliophobia"]
 

@@ -55,7 +55,7 @@ TEST_F(File, HoldsTheRecords) {
     EXPECT_EQ(content(path("a")), expected_);
     EXPECT_EQ(records, spec_.records);
     EXPECT_EQ(bytes, expected_.size());
-    EXPECT_EQ(files(), 1);
+    EXPECT_EQ(files(), 2); // with the manifest
 }
 
 TEST_F(File, MayBeEmpty) {

@@ -1,4 +1,5 @@
 // What the generated records look like, whole and spoilt.
+#include <cerrno>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,7 +8,6 @@
 
 #include "generate.hpp"
 #include "malformed.hpp"
-#include "print.hpp"
 
 namespace gristmill::datagen {
 namespace {
@@ -113,28 +113,25 @@ TEST(Malformed, SpoilsOrAddsTheTimestamp) {
     EXPECT_EQ(absent, R"({"ts":5,"timestamp":"not_a_number"})");
 }
 
-TEST(Print, RoundsTiesOfTheBinaryValueToEven) {
-    const auto rounded = [](double value, int decimals) {
-        char text[64];
-        return std::string(text, print_rounded(text, value, decimals));
-    };
-    EXPECT_EQ(rounded(0.0, 3), "0.0");
-    EXPECT_EQ(rounded(0.0004, 3), "0.0");
-    EXPECT_EQ(rounded(0.0625, 3), "0.062"); // exact ties
-    EXPECT_EQ(rounded(0.1875, 3), "0.188");
-    EXPECT_EQ(rounded(2.675, 2), "2.67"); // just below one
-    EXPECT_EQ(rounded(0.25, 1), "0.2");
-    EXPECT_EQ(rounded(0.35, 1), "0.3");
-    EXPECT_EQ(rounded(0.9996, 3), "1.0");
-    EXPECT_EQ(rounded(3599.96, 1), "3600.0");
-    EXPECT_EQ(rounded(0.12, 3), "0.12");
-}
-
 TEST(Spec, RefusesWhatCannotBe) {
     std::string bytes;
     EXPECT_TRUE(append_records({.malformed_pct = -1}, bytes));
     EXPECT_TRUE(append_records({.malformed_pct = 101}, bytes));
     EXPECT_TRUE(append_records({.malformed_pct = 0.0 / 0.0}, bytes));
+    EXPECT_TRUE(append_records({.set = RecordSet::heavy, .large_documents = true}, bytes));
+    EXPECT_TRUE(append_records({.threads = 1000000}, bytes));
+    EXPECT_TRUE(bytes.empty());
+}
+
+TEST(Spec, RefusesRangesThatCannotBe) {
+    std::string bytes;
+    const auto reference = append_records({.records = 10, .range = Range{2, 5}}, bytes);
+    ASSERT_TRUE(reference);
+    EXPECT_EQ(reference->error_number, EINVAL);
+    EXPECT_NE(reference->what.find("fast stream"), std::string::npos) << reference->what;
+    for (const Range range : {Range{5, 2}, Range{5, 11}, Range{11, 12}}) {
+        EXPECT_TRUE(append_records({.stream = Stream::fast, .records = 10, .range = range}, bytes));
+    }
     EXPECT_TRUE(bytes.empty());
 }
 
@@ -144,6 +141,10 @@ TEST(Spec, NamesItsSets) {
         EXPECT_EQ(record_set_of(name_of(set)), set);
     }
     EXPECT_FALSE(record_set_of("Light"));
+    for (const Stream stream : {Stream::reference, Stream::fast})
+        EXPECT_EQ(stream_of(name_of(stream)), stream);
+    for (const Compression way : {Compression::none, Compression::zstd, Compression::gzip})
+        EXPECT_EQ(compression_of(name_of(way)), way);
 }
 
 } // namespace

@@ -126,7 +126,8 @@ TEST(SequentialCutter, random_files) {
 
 // Each cut must be what a worker then finds when it reads those bytes.
 TEST(SequentialCutter, a_record_longer_than_the_window) {
-    const std::string data = std::string(5'000'000, 'x') + "$$$$y$$$$$" + std::string(2'000'000, '$');
+    const std::string data =
+        std::string(5'000'000, 'x') + "$$$$y$$$$$" + std::string(2'000'000, '$');
     test::MemoryFile file(data);
     const Framing framing{Framing::Kind::delimiter, "$$$$", 0};
     const Case given{data, framing, {1, 0}, kNoLimit, 0};
@@ -183,6 +184,7 @@ TEST(SequentialCutter, broken_frames_fail_behind_what_was_whole) {
     for (const BrokenFrames &broken :
          {BrokenFrames{std::string(3, '\1'), "ends in the middle of a frame's length"},
           BrokenFrames{frame(10, "short"), "only 5 bytes are left"},
+          BrokenFrames{frame(6, "short"), "only 5 bytes are left"},
           BrokenFrames{frame(0xffffffff, "x"), "only 1 bytes are left"},
           BrokenFrames{frame(std::string(101, 'x')), "longer than max_record (100 bytes)"}}) {
         const std::string data = good + broken.tail;

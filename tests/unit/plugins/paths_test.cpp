@@ -87,7 +87,8 @@ TEST_P(Paths, AgreeWhenBytesAreMissingOrDoubled) {
 /// Where each number of `record` begins, and its size.
 std::vector<std::pair<std::size_t, std::size_t>> numbers_in(const std::string &record) {
     std::vector<std::pair<std::size_t, std::size_t>> numbers;
-    for (std::size_t at = record.find(':'); at != std::string::npos; at = record.find(':', at + 1)) {
+    for (std::size_t at = record.find(':'); at != std::string::npos;
+         at = record.find(':', at + 1)) {
         const std::size_t size = record.find_first_not_of("0123456789.", at + 1) - (at + 1);
         if (size != 0)
             numbers.emplace_back(at + 1, size);
@@ -121,7 +122,7 @@ TEST_P(Paths, AgreeOnALastRecordThatIsCut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Paths, ::testing::Values("light", "medium", "heavy", "tokenize"),
-                         [](const auto &info) { return std::string(info.param); });
+                         [](const auto &set) { return std::string(set.param); });
 
 } // namespace
 } // namespace gristmill::test

@@ -217,6 +217,20 @@ TEST(ExtentReader, an_unreadable_descriptor_says_errno) {
     EXPECT_EQ(shrunk.reader.error().os_errno, EBADF);
 }
 
+// What is skipped is searched window by window: a long delimiter lies across some edge.
+TEST(ExtentReader, the_end_of_an_oversized_record_is_found_wherever_it_lies) {
+    InputBuffer buffer;
+    test::MemoryFile file;
+    const std::string delimiter = "a" + std::string(1500, 'b');
+    for (std::size_t bytes = 80'000; bytes < 300'000; bytes += 1400 * test::kSanitizerCost) {
+        Case given{"one" + delimiter, delimiter, 1000, 0};
+        given.data += std::string(bytes, 'x') + delimiter + "three";
+        Reading reading(buffer, file, given);
+        ASSERT_EQ(reading.check(0, 2000), "") << bytes;
+        ASSERT_EQ(reading.check(2000, given.data.size()), "") << bytes;
+    }
+}
+
 TEST(ExtentReader, oversized_tail_is_not_kept_in_memory) {
     InputBuffer buffer;
     const Framing framing;

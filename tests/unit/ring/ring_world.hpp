@@ -13,30 +13,11 @@
 #include "ring/retirer.hpp"
 #include "support/deterministic_atomics.hpp"
 #include "unit/ring/output_cells.hpp"
+#include "unit/ring/shape.hpp"
+#include "unit/ring/window_watch.hpp"
+#include "unit/ring/word_names.hpp"
 
 namespace gristmill::test {
-
-// What happens in a scenario. The counts are small, so that rare orders become likely.
-struct Shape {
-    std::uint32_t workers = 2;
-    std::uint32_t nodes = 1;
-    std::uint32_t entries = 4;
-    std::uint64_t batches = 8;
-    std::uint32_t look_ahead = 2;
-    std::uint64_t input_bytes = 0; // budget; batches have 1 to 3 bytes
-    bool separate = false;         // publisher and egress are actors of their own
-    bool homes = false;            // batches have a home node
-    bool eager = false;
-    ring::RetireOrder order = ring::RetireOrder::index;
-    std::uint64_t ring_cells = 0; // of each worker's output ring; 0: output takes no room
-    bool error_at_end = false;    // the source fails behind the last batch
-    bool look_ahead_varies = false; // from 1 to look_ahead
-    bool long_work = false;       // a batch takes until nobody else can go on
-    bool signals = true;          // sleepers may wake for no reason
-    // Rules of the world itself that a test may break:
-    bool room_before_claim = true;   // R2
-    bool released_by_position = true; // R4
-};
 
 template <class Rules = ring::AllRules, bool Fences = true>
 class RingWorld {
@@ -88,7 +69,7 @@ class RingWorld {
         auto &h = state_->header();
         h.publisher_is_egress = !shape_.separate;
         h.over = 0;
-        name_words();
+        name_words(scheduler_, *state_);
         publisher_ = std::make_unique<ring::Publisher<Atomics, Rules>>(
             *state_, ring::PublishLimits{shape_.look_ahead, shape_.input_bytes});
         retirer_ =
@@ -321,62 +302,29 @@ class RingWorld {
 
     // --- oracle ------------------------------------------------------------------------------
 
-    template <class Check>
-    void each_in_window(Check &&check) const {
-        const std::uint64_t published = state_->header().published.peek();
-        for (std::uint64_t s = state_->header().head.peek(); s < published; ++s) {
-            const auto word = ring::StateWord::unpack(state_->entry(s).state.peek());
-            if (word.lap == state_->lap(s))
-                check(s, word.state);
-        }
-    }
-
     void check_published() {
-        const std::uint64_t window =
-            state_->header().published.peek() - state_->header().head.peek();
-        if (window > shape_.entries)
-            scheduler_.fail("the window holds " + std::to_string(window) + " batches, the ring " +
-                            std::to_string(shape_.entries)); // I2
-        const InFlight input = input_in_flight();
+        const WindowWatch watch(*state_);
+        if (watch.size() > shape_.entries)
+            scheduler_.fail("the window holds " + std::to_string(watch.size()) +
+                            " batches, the ring " + std::to_string(shape_.entries)); // I2
+        const auto input = watch.input_in_flight();
         if (shape_.input_bytes > 0 && input.bytes > shape_.input_bytes && input.batches > 1)
             scheduler_.fail("input in flight: " + std::to_string(input.bytes)); // I7
         check_ready_count();
     }
 
-    struct InFlight {
-        std::uint64_t bytes = 0;
-        std::uint64_t batches = 0;
-    };
-    InFlight input_in_flight() const {
-        InFlight input;
-        each_in_window([&](std::uint64_t s, ring::EntryState state) {
-            if (state != ring::EntryState::ready && state != ring::EntryState::claimed)
-                return;
-            input.bytes += state_->entry(s).input_bytes.peek();
-            ++input.batches;
-        });
-        return input;
-    }
-
-    std::int64_t ready_entries() const {
-        std::int64_t ready = 0;
-        each_in_window([&](std::uint64_t, ring::EntryState state) {
-            ready += state == ring::EntryState::ready;
-        });
-        return ready;
-    }
-
     void check_ready_count() {
-        if (state_->header().ready_count.peek() < ready_entries())
+        if (state_->header().ready_count.peek() < WindowWatch(*state_).ready())
             scheduler_.fail("ready_count is below the number of ready batches"); // I3
     }
 
     // All who are awake work on a batch: then nobody may sleep beside one that he could take, nor
     // the publisher beside an open window.
     void check_nobody_rests() {
-        const bool head_ready = head_is(ring::EntryState::ready);
+        const WindowWatch watch(*state_);
+        const bool head_ready = watch.head_is(ring::EntryState::ready);
         const bool may_publish = could_publish();
-        const bool ready = ready_entries() > 0;
+        const bool ready = watch.ready() > 0;
         for (std::uint32_t i = 0; i < shape_.workers; ++i) {
             if (!scheduler_.is_asleep(first_worker_actor_ + i))
                 continue;
@@ -392,22 +340,14 @@ class RingWorld {
         }
     }
 
-    bool head_is(ring::EntryState wanted) const {
-        bool found = false;
-        each_in_window([&](std::uint64_t s, ring::EntryState state) {
-            found |= s == state_->header().head.peek() && state == wanted;
-        });
-        return found;
-    }
-
     // One thread that does both could even open the window itself.
     bool could_publish() const {
-        const auto &h = state_->header();
-        if (ended_ || h.published.peek() == shape_.batches)
+        const WindowWatch watch(*state_);
+        if (ended_ || watch.published() == shape_.batches)
             return false;
-        const bool open = h.published.peek() - h.head.peek() < shape_.entries ||
-                          (!shape_.separate && head_is(ring::EntryState::done));
-        const std::uint64_t in_flight = input_in_flight().bytes;
+        const bool open = watch.size() < shape_.entries ||
+                          (!shape_.separate && watch.head_is(ring::EntryState::done));
+        const std::uint64_t in_flight = watch.input_in_flight().bytes;
         return open && (shape_.input_bytes == 0 || in_flight == 0 ||
                         in_flight + next_bytes_ <= shape_.input_bytes);
     }
@@ -417,48 +357,6 @@ class RingWorld {
             if (delivered_[s] != 1)
                 return "batch " + std::to_string(s) + " was never delivered";
         return {};
-    }
-
-    static std::string word_text(std::uint64_t value) {
-        static constexpr const char *kStates[] = {"empty", "ready", "claimed", "done"};
-        const auto word = ring::StateWord::unpack(value);
-        return std::string(kStates[std::size_t(word.state) % 4]) + "(lap " +
-               std::to_string(word.lap) + ", worker " + std::to_string(word.worker) + ")";
-    }
-
-    void name_words() {
-        auto &h = state_->header();
-        const auto name = [this](const void *address, const std::string &text) {
-            scheduler_.name(address, {text});
-        };
-        name(&h.over, "over");
-        name(&h.publisher_is_egress, "publisher_is_egress");
-        name(&h.published, "published");
-        name(&h.ended, "ended");
-        name(&h.publish_wake_at, "publish_wake_at");
-        name(&h.publisher_wants_input, "publisher_wants_input");
-        name(&h.head, "head");
-        name(&h.target, "target");
-        name(&h.ready_count, "ready_count");
-        name(&h.egress_event, "egress_event");
-        name(&h.publisher_event, "publisher_event");
-        for (std::uint32_t i = 0; i < shape_.workers; ++i) {
-            const std::string who = "slot" + std::to_string(i);
-            auto &slot = state_->slot(i);
-            name(&slot.event, who + ".event");
-            name(&slot.wants_room, who + ".wants_room");
-            name(&slot.acknowledged, who + ".acknowledged");
-            name(&slot.ring_released, who + ".ring_released");
-            name(&slot.overflow_released, who + ".overflow_released");
-        }
-        for (std::uint32_t i = 0; i < shape_.nodes; ++i)
-            name(&state_->cursor(i), "cursor" + std::to_string(i));
-        for (std::uint32_t i = 0; i < shape_.entries; ++i) {
-            const std::string which = "entry" + std::to_string(i);
-            scheduler_.name(&state_->entry(i).state, {which + ".state", &word_text});
-            name(&state_->entry(i).home, which + ".home");
-            name(&state_->entry(i).input_bytes, which + ".input_bytes");
-        }
     }
 
     Scheduler &scheduler_;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/random.hpp"
-#include "unit/ring/shapes.hpp"
+#include "unit/ring/scenarios.hpp"
 
 namespace gristmill::test {
 namespace {
@@ -26,7 +26,7 @@ TEST_P(RingScenario, holds) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, RingScenario, testing::ValuesIn(scenarios()),
+INSTANTIATE_TEST_SUITE_P(all, RingScenario, testing::ValuesIn(kScenarios),
                          [](const auto &tested) { return tested.param.name; });
 
 // The same seed gives the same run, or nothing could be replayed.

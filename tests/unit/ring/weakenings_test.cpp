@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/ring/shapes.hpp"
+#include "unit/ring/ring_world.hpp"
 
 namespace gristmill::test {
 namespace {
@@ -61,9 +61,9 @@ TEST(RingWeakenings, r2_room_before_claim) {
 }
 
 TEST(RingWeakenings, r3_head_always_claimable) {
-    expect_missed<HeadLikeOthers>({.workers = 2, .nodes = 2, .entries = 8, .batches = 12, .look_ahead = 8,
-                          .homes = true, .ring_cells = 2},
-                         "lock:"); // or they wake each other for ever
+    expect_missed<HeadLikeOthers>({.workers = 2, .nodes = 2, .entries = 8, .batches = 12,
+                                   .look_ahead = 8, .homes = true, .ring_cells = 2},
+                                  "lock:"); // or they wake each other for ever
 }
 
 TEST(RingWeakenings, r4_released_by_position) {

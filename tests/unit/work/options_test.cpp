@@ -57,7 +57,8 @@ struct BadOption {
 TEST(Options, what_makes_no_sense_is_named) {
     using Kind = Framing::Kind;
     const std::vector<BadOption> cases = {
-        {"batch_records and batch_bytes", [](RunOptions &o) { o.batch_records = o.batch_bytes = 1; }},
+        {"batch_records and batch_bytes",
+         [](RunOptions &o) { o.batch_records = o.batch_bytes = 1; }},
         {"batch_records", [](RunOptions &o) { o.batch_records = 0; }},
         {"batch_bytes", [](RunOptions &o) { o.batch_bytes = 0; }},
         {"delimiter", [](RunOptions &o) { o.framing.delimiter.clear(); }},
