@@ -33,5 +33,6 @@ GM_PLUGIN_EXPORT const struct gm_plugin gm_plugin = {
     .abi_version = GM_PLUGIN_ABI_VERSION,
     .struct_size = sizeof(struct gm_plugin),
     .name = "count",
+    .flags = GM_PLUGIN_WHOLE_BATCHES,
     .process = process,
 };

@@ -38,18 +38,14 @@ Result<NodeRequest> NodeRequest::parse(const std::string &text) {
     std::string_view rest = text;
     if (rest.find(',') != std::string_view::npos) {
         request.kind = Kind::list;
-        for (bool more = true; more;) {
+        do { // "4," is a list of one
             const std::size_t comma = std::min(rest.find(','), rest.size());
             std::uint32_t node = 0;
             if (!parse_number(rest.substr(0, comma), node))
                 return bad_nodes(text);
-            if (std::find(request.list.begin(), request.list.end(), node) != request.list.end())
-                return bad_option("nodes='" + text + "' names node " + std::to_string(node) +
-                                  " twice");
             request.list.push_back(node);
-            more = comma < rest.size();
             rest.remove_prefix(std::min(comma + 1, rest.size()));
-        }
+        } while (!rest.empty());
         return request;
     }
     request.kind = Kind::count;

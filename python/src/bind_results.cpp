@@ -71,14 +71,8 @@ py::bytes whole(const Results &results) {
         throw py::error_already_set();
     auto kept = py::reinterpret_steal<py::bytes>(bytes);
     char *to = PyBytes_AS_STRING(bytes);
-    std::uint64_t left = results.byte_size();
     const py::gil_scoped_release released; // nobody else knows the object yet
-    for (const OutputBatch &each : results.batches()) {
-        const auto size = std::min<std::uint64_t>(left, each.data.size());
-        std::memcpy(to, each.data.data(), size);
-        to += size;
-        left -= size;
-    }
+    results.copy_to({reinterpret_cast<std::byte *>(to), results.byte_size()});
     return kept;
 }
 

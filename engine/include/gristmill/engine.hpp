@@ -47,6 +47,8 @@ class Results {
     // Bytes that belong to the whole: the batches joined, without the last delimiter when the
     // input lacked it too.
     std::uint64_t byte_size() const;
+    // Copies byte_size() bytes; `to` is that long.
+    void copy_to(std::span<std::byte> to) const;
     // Writes byte_size() bytes to a file, by way of a temporary name beside it.
     Result<void> write(const std::string &path) const;
 

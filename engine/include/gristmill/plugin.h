@@ -36,6 +36,10 @@ extern "C" {
 
 /* gm_plugin.flags */
 #define GM_PLUGIN_WANTS_OFFSETS 1u /* fill gm_batch.record_offsets */
+/* The output belongs to the batch as a whole, not to its records: hand each batch over in one
+ * call. Without this flag a last record that lacks its delimiter in the input comes in a call of
+ * its own, so that the engine knows what it alone gave. */
+#define GM_PLUGIN_WHOLE_BATCHES 2u
 
 /* gm_batch.flags */
 #define GM_BATCH_DELIMITER_ADDED 1u /* the input lacked the last delimiter; it stands in `data` */

@@ -199,11 +199,12 @@ bool Ingress::publish_cut() {
     }
     position_ = cut.end;
     BatchInput input;
-    input.kind = cut.oversized ? BatchKind::oversized : BatchKind::exact;
+    input.kind = cut.oversized_bytes > 0 ? BatchKind::oversized : BatchKind::exact;
     input.begin = cut.begin;
     input.end = cut.end;
     input.record_count = cut.record_count;
-    if (cut.oversized)
+    input.record_bytes = cut.oversized_bytes;
+    if (cut.oversized_bytes > 0)
         publish_oversized(input);
     else
         publish(input);

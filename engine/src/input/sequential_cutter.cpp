@@ -21,7 +21,7 @@ SequentialCutter::SequentialCutter(int fd, std::uint64_t file_bytes, const Frami
       read_bytes_(read_bytes) {}
 
 CutStatus SequentialCutter::next(const CutSize &size, Cut &cut) {
-    cut = {position_, position_, 0, false};
+    cut = {position_, position_, 0, 0};
     for (;;) {
         std::uint64_t record_bytes = 0;
         std::uint64_t next = 0;
@@ -39,7 +39,7 @@ CutStatus SequentialCutter::next(const CutSize &size, Cut &cut) {
             position_ = next;
             cut.end = next;
             cut.record_count = 1;
-            cut.oversized = true;
+            cut.oversized_bytes = record_bytes;
             return CutStatus::cut;
         }
         position_ = next;

@@ -17,7 +17,7 @@ struct Cut {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t record_count = 0;
-    bool oversized = false; // one record, longer than max_record
+    std::uint64_t oversized_bytes = 0; // one record, longer than max_record: its own bytes
 };
 
 // How much one cut should hold: exactly `records`, or as many as fill `bytes`.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
@@ -65,7 +67,43 @@ std::int64_t pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offse
     return static_cast<std::int64_t>(filled);
 }
 
+namespace {
+
+// Keeps SIGPIPE from the calling thread, and takes away the one that a write has raised.
+class NoPipeSignal {
+  public:
+    NoPipeSignal() noexcept {
+        sigemptyset(&pipe_);
+        sigaddset(&pipe_, SIGPIPE);
+        sigset_t pending;
+        sigpending(&pending);
+        was_pending_ = sigismember(&pending, SIGPIPE);
+        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    ~NoPipeSignal() {
+        const int saved = errno;
+        const timespec at_once{};
+        if (raised_ && !was_pending_)
+            while (::sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+            }
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+        errno = saved;
+    }
+    NoPipeSignal(const NoPipeSignal &) = delete;
+    NoPipeSignal &operator=(const NoPipeSignal &) = delete;
+    void raised() noexcept { raised_ = true; }
+
+  private:
+    sigset_t pipe_;
+    sigset_t before_;
+    bool was_pending_ = false;
+    bool raised_ = false;
+};
+
+} // namespace
+
 int write_full(int fd, std::span<const std::byte> data) noexcept {
+    NoPipeSignal guard;
     while (!data.empty()) {
         const ssize_t written = ::write(fd, data.data(), data.size());
         if (written >= 0) {
@@ -74,6 +112,8 @@ int write_full(int fd, std::span<const std::byte> data) noexcept {
         }
         if (errno == EINTR)
             continue;
+        if (errno == EPIPE)
+            guard.raised();
         if (errno != EAGAIN && errno != EWOULDBLOCK)
             return errno;
         pollfd wait{fd, POLLOUT, 0};

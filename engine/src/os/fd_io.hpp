@@ -27,7 +27,8 @@ Result<FileFacts> file_facts(int fd, const std::string &path);
 std::int64_t pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offset,
                         std::uint64_t limit = 0) noexcept;
 
-// Writes all of it at the descriptor's own position; 0, or errno.
+// Writes all of it at the descriptor's own position; 0, or errno. A reader that went away is EPIPE,
+// never a signal, whatever the process does about SIGPIPE.
 int write_full(int fd, std::span<const std::byte> data) noexcept;
 
 // Tells the kernel that the file will be read from front to back.

@@ -64,6 +64,8 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
         mode = facts.st_mode & 07777;
         if (::access(path.c_str(), W_OK) < 0)
             return file.failed(errno, "cannot write");
+    } else if (errno != ENOENT) {
+        return file.failed(errno, "cannot write");
     }
     file.target_ = resolve(path);
     const fs::path parent = fs::path(file.target_).parent_path();

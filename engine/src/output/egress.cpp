@@ -100,7 +100,7 @@ std::vector<record::FailureNote> Egress::notes_of(const RunState::Entry &entry,
         return record::decode_notes(view.faults).value_or(std::vector<record::FailureNote>{});
     record::FailureNote note;
     note.byte_offset = entry.input.begin;
-    note.record_bytes = entry.input.end - entry.input.begin;
+    note.record_bytes = entry.input.record_bytes;
     note.reason = "record of " + std::to_string(note.record_bytes) +
                   " bytes is longer than max_record (" +
                   std::to_string(parts_.options.max_record_bytes) + " bytes)";
@@ -122,7 +122,7 @@ bool Egress::judge_records(std::uint64_t sequence, const RunState::Entry &entry,
     else // a plugin may count failures without naming them
         lowest.reason = "the plugin failed records of this batch without naming them";
     const std::uint64_t before = std::min<std::uint64_t>(lowest.output_before, view.output.size());
-    RecordFailure failure = describe(sequence, entry.input, lowest);
+    RecordFailure failure = describe(entry.input, lowest);
     RetiredBatch retired;
     retired.output = {sequence, entry.input.source, entry.result.begin,
                       view.output.first(before), 0, false};
@@ -143,7 +143,7 @@ bool Egress::hand_over(std::uint64_t sequence, const RunState::Entry &entry, Byt
                       data,     result.output_records, result.ends_open};
     retired.read = result.read;
     retired.delimiter_added = result.delimiter_added;
-    retired.last_output_blank = result.last_output_blank;
+    retired.last_record_gave = result.last_record_gave;
     if (Result<void> delivered = parts_.sink.deliver(retired); !delivered) {
         report_.add_discarded(result);
         return stop(delivered.error());
@@ -166,7 +166,7 @@ bool Egress::stop(Error error) {
 
 bool Egress::add_failure(std::uint64_t sequence, const BatchInput &input,
                          const record::FailureNote &note, bool whole_batch) {
-    RecordFailure failure = describe(sequence, input, note);
+    RecordFailure failure = describe(input, note);
     if (whole_batch)
         failure.type = "PluginError";
     if (parts_.dead_letters) {
@@ -189,7 +189,7 @@ bool Egress::add_failure(std::uint64_t sequence, const BatchInput &input,
 }
 
 // Under order="none" the index within the batch is all there is until the run is complete.
-RecordFailure Egress::describe(std::uint64_t, const BatchInput &input,
+RecordFailure Egress::describe(const BatchInput &input,
                                const record::FailureNote &note) const {
     const bool known = parts_.options.order == Order::index;
     RecordFailure failure;
@@ -200,6 +200,10 @@ RecordFailure Egress::describe(std::uint64_t, const BatchInput &input,
     failure.type = "RecordError";
     failure.reason = note.reason;
     failure.excerpt = note.excerpt.substr(0, kExcerptShown);
+    if (failure.excerpt.empty() && note.record_bytes > 0) // too long for any worker to hold
+        failure.excerpt = text_of(parts_.sources.bytes_of(
+            input.source_slot, note.byte_offset,
+            std::min<std::uint64_t>(note.record_bytes, kExcerptShown)));
     return failure;
 }
 

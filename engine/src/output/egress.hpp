@@ -83,8 +83,7 @@ class Egress {
     bool stop(Error error);
     bool add_failure(std::uint64_t sequence, const ring::BatchInput &input,
                      const record::FailureNote &note, bool whole_batch);
-    RecordFailure describe(std::uint64_t sequence, const ring::BatchInput &input,
-                           const record::FailureNote &note) const;
+    RecordFailure describe(const ring::BatchInput &input, const record::FailureNote &note) const;
     Error record_error(const RecordFailure &failure) const;
     Error source_error(const ring::BatchInput &input, const record::FailureNote &note) const;
     Error plugin_error(std::uint64_t sequence, const ring::BatchInput &input,

@@ -86,23 +86,42 @@ std::span<const std::byte> Results::operator[](std::uint64_t i) const {
     return batch.data.subspan(record->begin, record->end - record->begin);
 }
 
+// Hands the bytes of the whole to `take`, piece by piece, until it returns false.
+template <class Take>
+void Results::State::for_each_piece(Take &&take) const {
+    std::uint64_t left = byte_size();
+    const auto give = [&](ByteView data) {
+        const std::uint64_t bytes = std::min<std::uint64_t>(left, data.size());
+        left -= bytes;
+        return take(data.first(bytes));
+    };
+    for (const OutputBatch &batch : batches) {
+        if (!give(batch.data))
+            return;
+        if (batch.ends_open && !give(bytes_of(framing.delimiter)))
+            return;
+    }
+}
+
+void Results::copy_to(std::span<std::byte> to) const {
+    state_->for_each_piece([&](ByteView piece) {
+        std::copy(piece.begin(), piece.end(), to.begin());
+        to = to.subspan(piece.size());
+        return true;
+    });
+}
+
 Result<void> Results::write(const std::string &path) const {
     Result<os::OutputFile> file = os::OutputFile::create(path);
     if (!file)
         return file.error();
-    std::uint64_t left = state_->byte_size();
-    const auto write = [&](ByteView data) {
-        const std::uint64_t bytes = std::min<std::uint64_t>(left, data.size());
-        left -= bytes;
-        return file->write(data.first(bytes));
-    };
-    for (const OutputBatch &batch : state_->batches) {
-        if (Result<void> written = write(batch.data); !written)
-            return written;
-        if (batch.ends_open)
-            if (Result<void> written = write(bytes_of(state_->framing.delimiter)); !written)
-                return written;
-    }
+    Result<void> written;
+    state_->for_each_piece([&](ByteView piece) {
+        written = file->write(piece);
+        return written.ok();
+    });
+    if (!written)
+        return written;
     return file->commit();
 }
 

@@ -35,6 +35,8 @@ struct Results::State {
     // Counts the output records, the first time.
     void count();
     std::uint64_t byte_size() const;
+    template <class Take>
+    void for_each_piece(Take &&take) const;
 };
 
 } // namespace gristmill

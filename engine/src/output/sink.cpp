@@ -15,8 +15,7 @@ constexpr std::uint64_t kLeaveFreeBytes = 64 * kMiB;
 
 Result<void> CollectSink::deliver(const RetiredBatch &batch) {
     if (batch.read > 0)
-        ends_without_delimiter_ = batch.delimiter_added && !batch.last_output_blank &&
-                                  !batch.output.data.empty();
+        ends_without_delimiter_ = batch.delimiter_added && batch.last_record_gave;
     if (batch.output.data.empty())
         return {};
     batches_.push_back(batch.output);
@@ -48,8 +47,7 @@ Result<void> FileSink::deliver(const RetiredBatch &batch) {
     }
     std::span<const std::byte> data = batch.output.data;
     delimiter_held_back_ = delimiter_held_back_ || batch.output.ends_open;
-    if (order_ == Order::index && batch.delimiter_added && !batch.last_output_blank &&
-        !data.empty()) {
+    if (order_ == Order::index && batch.delimiter_added && batch.last_record_gave) {
         delimiter_held_back_ = true;
         data = data.first(data.size() - framing_.delimiter.size());
     }

@@ -19,7 +19,7 @@ struct RetiredBatch {
     OutputBatch output{};
     std::uint64_t read = 0;       // input records
     bool delimiter_added = false; // its source lacked the last delimiter
-    bool last_output_blank = false;
+    bool last_record_gave = false; // its last record gave output that is not blank
 };
 
 // Threads: egress. Batches come in retiring order.

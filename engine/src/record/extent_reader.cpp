@@ -16,8 +16,10 @@ constexpr std::uint64_t kUsualBufferBytes = 16 * kMiB;
 } // namespace
 
 ExtentReader::ExtentReader(InputBuffer &buffer, const Framing &framing,
-                           std::uint64_t max_record_bytes, std::uint64_t read_bytes)
-    : buffer_(buffer), framing_(framing), max_record_bytes_(max_record_bytes), read_bytes_(read_bytes) {}
+                           std::uint64_t max_record_bytes, std::uint64_t read_bytes,
+                           bool last_record_apart)
+    : buffer_(buffer), framing_(framing), max_record_bytes_(max_record_bytes),
+      read_bytes_(read_bytes), last_record_apart_(last_record_apart) {}
 
 // How far to read behind the extent's end, where its last record probably ends.
 std::uint64_t ExtentReader::over_read() const {
@@ -177,6 +179,8 @@ bool ExtentReader::finish(std::uint64_t first, std::uint64_t last, bool whole) {
     }
     batch_.data = {buffer_ptr_ + (first - base_), bytes};
     divide(batch_.data);
+    if (batch_.delimiter_added && last_record_apart_)
+        set_last_record_apart();
     if (tail_.bytes > 0) {
         tail_.index = batch_.record_count++;
         batch_.oversized.push_back(tail_);
@@ -185,6 +189,21 @@ bool ExtentReader::finish(std::uint64_t first, std::uint64_t last, bool whole) {
         mean_record_bytes_ = bytes / batch_.record_count;
     buffer_.keep(std::max(kUsualBufferBytes, first - base_ + bytes + GM_BATCH_PADDING));
     return true;
+}
+
+// Whether a delimiter that was added is taken off the output again depends on what the last record
+// alone gives: it becomes a segment of its own.
+void ExtentReader::set_last_record_apart() {
+    if (batch_.segments.empty() || batch_.segments.back().record_count < 2)
+        return;
+    Segment &before = batch_.segments.back();
+    const std::uint64_t last = before.record_count - 1;
+    const ByteView data = batch_.data.subspan(before.begin, before.end - before.begin);
+    const std::uint64_t position = before.begin + find_record(data, framing_, last)->begin;
+    const Segment apart{position, before.end, before.first_record + last, 1};
+    before.end = position;
+    before.record_count = last;
+    batch_.segments.push_back(apart);
 }
 
 // Ends the last record, which reaches to the end of the file, as all others end. A delimiter that

@@ -35,9 +35,10 @@ struct ReadError {
 // record belongs to exactly one extent, however a file is divided.
 class ExtentReader {
   public:
-    // `read_bytes`: no single read asks for more, 0 = no limit (tests).
+    // `read_bytes`: no single read asks for more, 0 = no limit (tests). `last_record_apart`: a last
+    // record whose delimiter was added becomes a segment of its own.
     ExtentReader(InputBuffer &buffer, const Framing &framing, std::uint64_t max_record_bytes,
-                 std::uint64_t read_bytes);
+                 std::uint64_t read_bytes, bool last_record_apart = false);
 
     // The records that start in the extent. False: see error().
     bool read_records_starting_in(const FileExtent &extent);
@@ -54,6 +55,7 @@ class ExtentReader {
     bool load_last(std::uint64_t first, std::uint64_t &last, bool &whole);
     bool skip_oversized(std::uint64_t &last);
     bool finish(std::uint64_t first, std::uint64_t last, bool whole);
+    void set_last_record_apart();
     bool add_delimiter(std::uint64_t first, std::uint64_t last);
     void divide(ByteView data);
     std::uint64_t over_read() const;
@@ -63,6 +65,7 @@ class ExtentReader {
     const Framing &framing_;
     const std::uint64_t max_record_bytes_;
     const std::uint64_t read_bytes_;
+    const bool last_record_apart_;
     std::byte *buffer_ptr_ = nullptr;
     FileExtent extent_;
     std::uint64_t base_ = 0;   // offset in the file of the first byte of the buffer

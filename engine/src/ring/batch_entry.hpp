@@ -25,6 +25,7 @@ struct BatchInput {
     std::uint64_t begin = 0;       // bytes within the source
     std::uint64_t end = 0;
     std::uint64_t record_count = 0; // kind exact
+    std::uint64_t record_bytes = 0; // kind oversized: without its delimiter
 };
 
 enum class Fault : std::uint8_t {
@@ -40,7 +41,7 @@ struct BatchResult {
     Fault fault = Fault::none;
     bool delimiter_added = false;     // the input lacked the last one
     bool ends_open = false;           // the last output record lacks its delimiter
-    bool last_output_blank = false;   // the last output record is empty
+    bool last_record_gave = false;    // the last input record gave output that is not blank
     std::uint32_t node = 0;           // where it ran
     std::uint32_t home = kNoHome;     // where it should have run
     std::uint64_t begin = 0;          // bytes of the source really covered

@@ -17,7 +17,8 @@ using ring::Fault;
 BatchWorker::BatchWorker(const WorkOrder &order, const WorkerIdentity &identity,
                          record::InputBuffer &input, Payload &payload, store::OutputArea &output)
     : order_(order), identity_(identity), payload_(payload), output_(output),
-      reader_(input, order.framing, order.max_record_bytes, order.read_bytes),
+      reader_(input, order.framing, order.max_record_bytes, order.read_bytes,
+              !payload.wants_whole_batches()),
       failures_(order.keep_notes, order.framing) {}
 
 BatchResult BatchWorker::work(std::uint64_t sequence, std::uint32_t attempt,
@@ -66,13 +67,21 @@ void BatchWorker::process(std::uint64_t sequence, std::uint32_t attempt, BatchRe
             ++result.failed;
         }
     };
+    std::uint64_t before_last = 0; // bytes of output before the last segment
     for (const record::Segment &segment : batch.segments) {
         fail_oversized_before(segment.first_record);
+        before_last = output_.committed().size();
         if (!process_segment(segment, sequence, attempt, result))
             return;
     }
+    const bool ends_with_segment = oversized == batch.oversized.end();
     fail_oversized_before(batch.record_count);
     check_output(result);
+    if (batch.delimiter_added && ends_with_segment && result.fault != Fault::plugin) {
+        const ByteView last = output_.committed().subspan(before_last);
+        result.last_record_gave =
+            !last.empty() && !record::last_record_blank(last, order_.framing);
+    }
 }
 
 bool BatchWorker::process_segment(const record::Segment &segment, std::uint64_t sequence,
@@ -117,9 +126,6 @@ void BatchWorker::check_output(BatchResult &result) {
     if (order_.count_output)
         result.output_records =
             record::scan_records(output_.committed(), order_.framing).count;
-    if (result.delimiter_added)
-        result.last_output_blank =
-            record::last_record_blank(output_.committed(), order_.framing);
     if (result.failed > 0)
         result.fault = Fault::record;
 }

@@ -54,6 +54,8 @@ class Payload {
     virtual ~Payload() = default;
     virtual PayloadOutcome process(const PayloadBatch &batch, store::OutputArea &output,
                                    FailureListener &failures) = 0;
+    // The output belongs to the batch as a whole: it must come in one call.
+    virtual bool wants_whole_batches() const { return false; }
 };
 
 // Makes instances. Threads: any; make() is called on the worker's own thread.

@@ -41,13 +41,14 @@ Result<std::vector<PlannedNode>> real_nodes(const std::vector<Cpu> &cpus,
     }
     std::vector<PlannedNode> nodes;
     if (request.kind == NodeRequest::Kind::list) {
-        for (const std::uint32_t number : request.list) {
-            const auto found = by_number.find(number);
+        for (auto number = request.list.begin(); number != request.list.end(); ++number) {
+            if (std::find(request.list.begin(), number, *number) != number)
+                return bad_nodes("nodes: node " + std::to_string(*number) + " is named twice");
+            const auto found = by_number.find(*number);
             if (found == by_number.end())
-                return bad_nodes("nodes: node " + std::to_string(number) +
+                return bad_nodes("nodes: node " + std::to_string(*number) +
                                  " has no CPU that this process may use");
             nodes.push_back(std::move(found->second));
-            by_number.erase(found); // a node named twice is not there the second time
         }
         return nodes;
     }

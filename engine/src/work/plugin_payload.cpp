@@ -73,6 +73,10 @@ class PluginPayload final : public Payload {
         return std::move(outcome_);
     }
 
+    bool wants_whole_batches() const override {
+        return library_.plugin().flags & GM_PLUGIN_WHOLE_BATCHES;
+    }
+
   private:
     gm_batch describe(const PayloadBatch &batch) {
         gm_batch given{};

@@ -75,11 +75,11 @@ std::string cut_all(const Case &given, test::MemoryFile &file) {
             return "goes on behind the end";
         const Expected expected = expect_cut(records, first, given);
         const std::uint64_t end = records[first + expected.count - 1].next;
-        if (cut.record_count != expected.count || cut.oversized != expected.oversized ||
+        if (cut.record_count != expected.count || (cut.oversized_bytes > 0) != expected.oversized ||
             cut.begin != records[first].begin || cut.end != end)
             return "cut " + std::to_string(cut.begin) + ".." + std::to_string(cut.end) + " with " +
                    std::to_string(cut.record_count) + " records" +
-                   (cut.oversized ? ", oversized" : "") + " instead of .." + std::to_string(end);
+                   ((cut.oversized_bytes > 0) ? ", oversized" : "") + " instead of .." + std::to_string(end);
         first += expected.count;
     }
 }

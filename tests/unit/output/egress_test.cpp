@@ -287,13 +287,14 @@ TEST(Egress, an_oversized_record_of_the_cutter) {
     result.read = result.failed = 1;
     result.fault = Fault::record;
     rig.add("a\n", 1);
-    rig.publish({.kind = BatchKind::oversized}, result);
+    rig.publish({.kind = BatchKind::oversized, .record_bytes = 9}, result);
     EXPECT_FALSE(rig.run());
     const auto failures = rig.egress->take_failures();
     ASSERT_EQ(failures.size(), 1u);
     EXPECT_EQ(failures[0].record_index, 1u);
     EXPECT_EQ(failures[0].byte_offset, 10u);
-    EXPECT_NE(failures[0].reason.find("record of 10 bytes is longer than max_record"),
+    EXPECT_EQ(failures[0].excerpt, "<10+9>") << "read again: no worker has seen it";
+    EXPECT_NE(failures[0].reason.find("record of 9 bytes is longer than max_record"),
               std::string::npos);
 }
 

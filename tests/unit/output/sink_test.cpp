@@ -12,19 +12,19 @@ namespace gristmill::output {
 namespace {
 
 RetiredBatch batch(std::string_view data, std::uint64_t read = 1, bool added = false,
-                   bool blank = false) {
+                   bool gave = true) {
     RetiredBatch retired;
     retired.output.data = bytes_of(data);
     retired.read = read;
     retired.delimiter_added = added;
-    retired.last_output_blank = blank;
+    retired.last_record_gave = gave;
     return retired;
 }
 
 const RetiredBatch kUsual = batch("one\ntwo\n", 2);
 const RetiredBatch kLacking = batch("three\n", 1, true);
-const RetiredBatch kBlank = batch("\n", 1, true, true);
-const RetiredBatch kFiltered = batch("", 1, true);
+const RetiredBatch kBlank = batch("\n", 1, true, false);
+const RetiredBatch kFiltered = batch("", 1, true, false);
 const RetiredBatch kNoRecords = batch("", 0);
 
 std::string file_of(const std::vector<RetiredBatch> &batches, Order order = Order::index) {

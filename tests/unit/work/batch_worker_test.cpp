@@ -114,7 +114,7 @@ TEST(BatchWorker, echoes_and_accounts) {
     EXPECT_EQ(worked.result.output_records, 3u);
     EXPECT_EQ(worked.result.fault, Fault::none);
     EXPECT_TRUE(worked.result.delimiter_added);
-    EXPECT_FALSE(worked.result.last_output_blank);
+    EXPECT_TRUE(worked.result.last_record_gave);
     EXPECT_EQ(worked.result.begin, 0u);
     EXPECT_EQ(worked.result.end, 14u);
     EXPECT_EQ(worked.result.node, 1u);
@@ -207,10 +207,10 @@ TEST(BatchWorker, output_must_end_with_a_whole_record) {
               std::string::npos);
 }
 
-TEST(BatchWorker, a_last_blank_output_record_is_noticed) {
-    EXPECT_TRUE(Bench("one\n ").work_all().result.delimiter_added);
-    EXPECT_FALSE(Bench("one\n ").work_all().result.last_output_blank);
-    EXPECT_TRUE(Bench("\nx").work_all().result.last_output_blank);
+TEST(BatchWorker, knows_whether_the_last_record_gave_output) {
+    EXPECT_TRUE(Bench("one\n ").work_all().result.last_record_gave);
+    EXPECT_FALSE(Bench("one\nx").work_all().result.last_record_gave) << "left out";
+    EXPECT_FALSE(Bench("one\nf").work_all().result.last_record_gave) << "failed";
 }
 
 TEST(BatchWorker, no_memory_is_a_fault_of_its_own) {
