@@ -84,11 +84,12 @@ def test_exit_code_for_a_run_with_failed_records(file, plugin, policy, lines_of_
     done = gristmill("map", plugin("picky"), file(FAILING), "--on-error", policy)
     assert (done.returncode, done.stdout) == (3, b"a\n")
     assert done.stderr.count(b"no shouting\n") == lines_of_errors
+    assert done.stderr.endswith(b"gristmill: 2 of 4 records failed\n")
 
 
 def test_collected_errors_are_not_listed_without_end(file, plugin):
     done = gristmill("map", plugin("picky"), file(b"!x\n" * 1000), "--on-error", "collect")
-    assert done.stderr.count(b"\n") == 11 and b"and 990 more" in done.stderr
+    assert done.stderr.count(b"\n") == 12 and b"and 990 more" in done.stderr
 
 
 @pytest.mark.parametrize(

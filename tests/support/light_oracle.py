@@ -4,6 +4,8 @@ light(record) returns the output record, None when the record is filtered, and r
 when it is malformed. Python's json reads more than RFC 8259 allows and less than the rules of the
 record sets ask for; the hooks and checks here close the difference. Slow and plain on purpose.
 """
+from __future__ import annotations
+
 import json
 import re
 import sys

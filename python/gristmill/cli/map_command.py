@@ -100,6 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = _standard_output() if arguments.output == "-" else arguments.output
     report = api.run(plugin, arguments.files, output=output, **given)
     _list_errors(report.errors)
+    if report.failed:
+        print(f"gristmill: {report.failed:,} of {report.read:,} records failed", file=sys.stderr)
     if arguments.report:
         print(report, end="", file=sys.stderr)
     return 3 if report.failed else 0
