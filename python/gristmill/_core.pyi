@@ -76,5 +76,10 @@ def generate(
     records: int,
     seed: int | None,
     malformed_pct: float,
+    stream: str,
+    range: tuple[int, int] | None,
+    threads: int,
+    compression: str,
+    large_documents: bool,
     progress: Callable[[int, int], object] | None,
 ) -> None: ...

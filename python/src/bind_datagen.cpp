@@ -58,14 +58,29 @@ class Watch {
     std::optional<py::error_already_set> raised_;
 };
 
+// What Python has checked already; a name that is none of ours is a slip of the face.
+template <class Value>
+Value known(const std::optional<Value> &value, const std::string &name) {
+    if (!value)
+        raise({ErrorKind::invalid_option, "there is no '" + name + "' to generate"});
+    return *value;
+}
+
 void generate(const std::string &set, const std::string &path, std::uint64_t records,
-              std::optional<std::uint64_t> seed, double malformed_pct,
-              const py::object &progress) {
-    const auto known = datagen::record_set_of(set);
-    if (!known)
-        raise({ErrorKind::invalid_option, "there is no record set '" + set + "'"});
-    const datagen::GenerateSpec spec{*known, datagen::Stream::reference, records, seed,
-                                     malformed_pct};
+              std::optional<std::uint64_t> seed, double malformed_pct, const std::string &stream,
+              std::optional<std::pair<std::uint64_t, std::uint64_t>> range, std::uint32_t threads,
+              const std::string &compression, bool large_documents, const py::object &progress) {
+    datagen::GenerateSpec spec;
+    spec.set = known(datagen::record_set_of(set), set);
+    spec.stream = known(datagen::stream_of(stream), stream);
+    spec.records = records;
+    spec.seed = seed;
+    spec.malformed_pct = malformed_pct;
+    if (range)
+        spec.range = datagen::Range{range->first, range->second};
+    spec.threads = threads;
+    spec.compression = known(datagen::compression_of(compression), compression);
+    spec.large_documents = large_documents;
     Watch watch(progress);
     const auto failed = [&] {
         const py::gil_scoped_release released;
@@ -83,7 +98,8 @@ void generate(const std::string &set, const std::string &path, std::uint64_t rec
 void bind_datagen(py::module_ &module) {
     using namespace py::literals;
     module.def("generate", &generate, "set"_a, "path"_a, "records"_a, "seed"_a,
-               "malformed_pct"_a, "progress"_a);
+               "malformed_pct"_a, "stream"_a, "range"_a, "threads"_a, "compression"_a,
+               "large_documents"_a, "progress"_a);
 }
 
 } // namespace gristmill::python

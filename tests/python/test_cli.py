@@ -179,7 +179,7 @@ def test_gen_with_seed_and_spoilt_records(tmp_path):
 
 def test_gen_shows_progress_on_a_terminal_only(tmp_path):
     terminal, ours = pty.openpty()
-    command = [sys.executable, "-m", "gristmill", "gen", "heavy", "--records", "200000", "-o", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "gristmill", "gen", "heavy", "--records", "200000", "--stream", "reference", "-o", str(tmp_path / "out")]
     subprocess.run(command, stderr=ours, check=True, timeout=50)
     os.close(ours)
     shown = os.read(terminal, 65536)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import Any
+from typing import Any, Tuple
 
 from .. import datagen
 
@@ -22,14 +22,28 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--seed", type=int, metavar="S", help="default: that of the published data")
     parser.add_argument("--malformed", type=float, default=0, metavar="PCT", help="share of spoilt records, 0 to 100")
     parser.add_argument(
-        "--stream", choices=datagen.STREAMS, default="reference", help="reference (default): the published data"
+        "--stream",
+        choices=datagen.STREAMS,
+        default="fast",
+        help="fast (default): made in parallel; reference: the published data",
     )
+    parser.add_argument("--range", type=_range, metavar="A:B", help="records A to B-1 alone; fast stream only")
+    parser.add_argument("--threads", type=int, default=0, metavar="T", help="default: one for each usable CPU")
+    parser.add_argument("--compress", choices=datagen.COMPRESSIONS[1:], default="none", help="default: not at all")
+    parser.add_argument("--large-documents", action="store_true", help="tokenize: 500 to 800 words each")
     parser.set_defaults(command=run)
+
+
+def _range(text: str) -> Tuple[int, int]:
+    begin, colon, end = text.partition(":")
+    if not colon or not begin.isdecimal() or not end.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not A:B, two numbers of records")
+    return int(begin), int(end)
 
 
 def run(arguments: argparse.Namespace) -> int:
     show = sys.stderr is not None and sys.stderr.isatty()
-    progress = _ProgressLine(arguments.records) if show else None
+    progress = _ProgressLine(_records(arguments)) if show else None
     try:
         datagen.generate(
             arguments.name,
@@ -38,12 +52,23 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             malformed_pct=arguments.malformed,
             stream=arguments.stream,
+            range=arguments.range,
+            threads=arguments.threads,
+            compress=arguments.compress,
+            large_documents=arguments.large_documents,
             progress=progress,
         )
     finally:
         if progress is not None:
             progress.clear()
     return 0
+
+
+def _records(arguments: argparse.Namespace) -> int:
+    if arguments.range is None:
+        return arguments.records
+    begin, end = arguments.range
+    return max(0, end - begin)
 
 
 class _ProgressLine:
