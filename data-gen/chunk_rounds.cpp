@@ -14,9 +14,10 @@
 
 #ifdef __SANITIZE_THREAD__
 // The thread sanitizer does not see how oneTBB, which comes without instrumentation, orders the
-// tasks themselves; what they work on is ordered by Rounds::pass().
+// tasks themselves and its own memory; what the tasks work on is ordered by Rounds::pass().
 extern "C" __attribute__((weak)) const char *__tsan_default_suppressions() { // NOLINT(bugprone-*)
-    return "race:oneapi/tbb\n";
+    return "race:oneapi/tbb\n"
+           "called_from_lib:libtbb.so\n";
 }
 #endif
 
