@@ -115,21 +115,19 @@ class PluginPayload final : public Payload {
         outcome_.emitted = out.emitted;
         outcome_.filtered = out.filtered;
         outcome_.failed += out.failed;
-        const std::string name = std::string("plugin '") + library_.plugin().name + "' ";
-        if (violation_) {
-            outcome_.reason = name + violation_;
-        } else if (status != GM_OK) {
-            outcome_.reason = name + "failed the batch" +
-                              (explanation_.empty() ? "" : ": " + explanation_);
-        } else if (!adds_up()) {
-            outcome_.reason = name + "accounts for " + std::to_string(outcome_.emitted) +
-                              " emitted + " + std::to_string(outcome_.filtered) + " filtered + " +
-                              std::to_string(outcome_.failed) + " failed records of a batch of " +
-                              std::to_string(batch.record_count) +
-                              "; count every record exactly once";
-        } else {
+        if (!violation_ && status == GM_OK && adds_up())
             return;
-        }
+        outcome_.reason = std::string("plugin '") + library_.plugin().name + "' ";
+        if (violation_)
+            outcome_.reason += violation_;
+        else if (status != GM_OK)
+            outcome_.reason += "failed the batch" + (explanation_.empty() ? "" : ": " + explanation_);
+        else
+            outcome_.reason += "accounts for " + std::to_string(outcome_.emitted) + " emitted + " +
+                               std::to_string(outcome_.filtered) + " filtered + " +
+                               std::to_string(outcome_.failed) + " failed records of a batch of " +
+                               std::to_string(batch.record_count) +
+                               "; count every record exactly once";
         outcome_.batch_failed = true;
     }
 
