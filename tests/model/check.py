@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Check the ring's protocol: the model must hold, and must fail once any one rule is taken away.
 
-    check.py [-j JOBS] [--list] [--trace] [PATTERN]
+    check.py [-j JOBS] [--deep] [--list] [--trace] [PATTERN]
 
 Every configuration is one exhaustive search by SPIN.  PATTERN (a regular expression) selects some of them;
---trace prints the interleaving that led to a failure.  Exit status: 0 as expected, 1 not, 77 no spin or no gcc.
+--deep adds searches of larger sizes (some GB of memory, minutes); --trace prints the interleaving that led to a failure.  Exit status: 0 as expected, 1 not, 77 no spin or no gcc.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 MEMORY_MIB = 900
+MEMORY_MIB_DEEP = 8000
 DEPTH = 20000
 
 # How a failure reads in pan's report.  Assertions appear there with every macro expanded.
@@ -27,12 +28,17 @@ FAILURES = {
     "deadlock": r"invalid end state",
     "wrong batch claimed": r"assertion violated \(lap\[\(pick",
     "entry not empty": r"assertion violated .*state\[\(published",
-    "output overwritten": r"assertion violated \(cell\[",
+    "output overwritten": r"assertion violated \((overflowed\[.*\]\|\|\()?cell\[",
     "output over budget": r"assertion violated \((live|\(used)\[me\]",
     "input over budget": r"assertion violated \(\(.*in_size\[0\].*<=\d+\)\|\|",
     "error out of order": r"assertion violated ( ?\( ?!\(source_error|\(head==published)",
+    "result of another worker": r"assertion violated \(\(out_of\[",
+    "position taken twice": r"assertion violated \(\((out_)?at\[.*\]>=tail\[?",
+    "count too low": r"assertion violated \(ready_count>=",
+    "deaths without end": r"assertion violated \(poisoned<=",
+    "touched by an earlier run": r"assertion violated \(seen==run_no\)",
     "stranded: head ready": r"assertion violated +!\(\(\(state\[\(head%\d\)\]==1\)",
-    "stranded: entry ready": r"assertion violated .*==0\)\|\| ?!.*used\[i_\]",
+    "stranded: entry ready": r"assertion violated (.*==0\)\|\| ?!.*(used|front)\[i_\]|\(\(\(state\[1\]!=1\))",
     "stranded: may publish": r"assertion violated +!\(.*idle_",
     "stranded: head done": r"assertion violated +!\(\(\(\(state\[\(head%\d\)\]==3\)",
 }
@@ -64,6 +70,30 @@ HOLDS = [
     ("split roles", "ring", f"SPLIT N=2 B=3 LARGE_ONES=2 {TIGHT}", None),
     ("no endless loop", "ring", f"N=4 B=4 LARGE_ONES=2 LOOKAHEAD=1 {WIDE}", "progress"),
     ("no endless loop, split roles", "ring", f"SPLIT N=2 B=2 LARGE_ONES=1 {WIDE}", "progress"),
+    ("death: one worker, two deaths", "crash", "W=1 N=4 B=4", None),
+    ("death: two deaths", "crash", "B=2 MORTAL=1", None),
+    ("death: second lap", "crash", "B=3 DEATHS=1 MORTAL=1", None),
+    ("death: look-ahead of one", "crash", "B=3 DEATHS=1 MORTAL=1 LOOKAHEAD=1", None),
+    ("death: window of four", "crash", "N=4 B=3 DEATHS=1 MORTAL=1", None),
+    ("death: output ring of one, two deaths", "crash", "B=2 R=1 MORTAL=1", None),
+    ("death: nobody put into the slot", "crash", "B=3 DEATHS=1 NO_RESPAWN", None),
+    ("death: order none", "crash", "B=3 DEATHS=1 MORTAL=1 ORDER_NONE", None),
+    ("death: supervisor of its own", "crash", "B=1 DEATHS=1 SUPERVISOR", None),
+    ("death: a poison batch, one retry", "crash", "B=2 DEATHS=0 POISON=1 RETRIES=1", None),
+    ("death: a poison batch and another death", "crash", "B=2 DEATHS=1 MORTAL=2 POISON=1", None),
+    ("death: no endless loop", "crash", "B=1 DEATHS=1", "progress"),
+    ("run given up, laggards killed", "crash", "RUNS=2 B=1 DEATHS=0", None),
+    ("run given up, one death", "crash", "RUNS=2 B=1 DEATHS=1 MORTAL=1 NO_KILL", None),
+    ("flip below the cursor", "cursor", "", None),
+    ("positions after a death", "positions", "", None),
+    # What holds although a rule was taken away: another one covers it.
+    ("covered: slot reused before the flips", "crash", "WEAK_C2_SLOT_REUSED_FIRST B=2 DEATHS=1 MORTAL=1", None),
+    ("covered: incarnation not compared", "crash", "WEAK_R1_NO_INCARNATION B=2 DEATHS=1 MORTAL=1", None),
+    ("covered: done by a store", "crash", "WEAK_R1_DONE_BY_STORE B=2 DEATHS=1 MORTAL=1", None),
+    ("covered: attempt not compared", "crash", "WEAK_R1_NO_ATTEMPT B=2 DEATHS=1 MORTAL=1", None),
+    ("covered: cursor not lowered", "cursor", "WEAK_C6_CURSOR_KEPT", None),
+    ("covered: slots filled before the run begins, one word", "crash",
+     "WEAK_C9_FILLED_BEFORE_BEGIN ONE_WORD RUNS=2 B=1 DEATHS=1 MORTAL=1 NO_KILL", None),
     ("event count, one waiter", "event_count", "WAITERS=1", None),
     ("event count, two waiters", "event_count", "WAITERS=2", None),
 ]
@@ -102,10 +132,48 @@ FAILS = [
     ("W9 full window kept quiet", "ring", f"WEAK_W9_FULL_WINDOW_SILENT SPLIT W=1 N=4 B=6 LOOKAHEAD=2 {WIDE}", "stranded: head done"),
     ("W4+W9 nobody tells the publisher", "ring", f"WEAK_W9_NO_PUBLISHER_WAKE WEAK_W4_IDLE_SILENTLY ALLOW_STRANDED SPLIT N=2 B=3 LARGE_ONES=0 {WIDE}", "deadlock"),
     ("end of the run kept quiet", "ring", f"WEAK_END_SILENT N=2 B=3 {WIDE}", "deadlock"),
+    ("C1 flip on silence", "crash", "WEAK_C1_FLIP_ON_SILENCE B=3 DEATHS=1", "result of another worker"),
+    ("C2 slot reused first, incarnation not compared", "crash", "WEAK_C2_SLOT_REUSED_FIRST WEAK_R1_NO_INCARNATION B=3 DEATHS=1", "result of another worker"),
+    ("C2 counted after the flip", "crash", "WEAK_C2_COUNTED_AFTER_FLIP B=3 DEATHS=1", "count too low"),
+    ("C3 nobody notified", "crash", "WEAK_C3_NOBODY_NOTIFIED B=3 DEATHS=1", "stranded: head ready"),
+    ("C3 nobody notified, deadlock", "crash", "WEAK_C3_NOBODY_NOTIFIED ALLOW_STRANDED NO_RESPAWN B=3 DEATHS=1", "deadlock"),
+    ("C3 notified only if the bit is set", "crash", "WEAK_C3_ONLY_IF_BIT B=3 DEATHS=1", "stranded: head ready"),
+    ("C3 report announced only if the bit is set", "crash", "WEAK_C3_REPORT_ONLY_IF_BIT B=3 DEATHS=1", "deadlock"),
+    ("C3 notified before the flips", "crash", "WEAK_C3_NOTIFY_BEFORE_FLIP B=3 DEATHS=1", "stranded: head ready"),
+    ("C3 only workers notified, supervisor of its own", "crash", "WEAK_C3_ONLY_WORKERS SUPERVISOR B=3 DEATHS=1", "deadlock"),
+    ("C3 quiet while the run is over", "crash", "WEAK_C3_QUIET_WHEN_OVER RUNS=2 B=2 DEATHS=1 MORTAL=1 NO_KILL", "stranded: head ready"),
+    ("C4 ring from zero", "positions", "WEAK_C4_FROM_ZERO", "output overwritten"),
+    ("C4 ring from what is retired", "positions", "WEAK_C4_FROM_RETIRED", "output overwritten"),
+    ("C4 ring from the released prefix and done entries", "positions", "WEAK_C4_DONE_ENTRIES_ONLY", "position taken twice"),
+    ("C4 pieces forgotten", "positions", "WEAK_C4_PIECES_FORGOTTEN", "output overwritten"),
+    ("C4 pieces forgotten, whole ring", "crash", "WEAK_C4_PIECES_FORGOTTEN N=4 B=3 DEATHS=1 POISON=2", "output overwritten"),
+    ("C5 publisher trusts the counter", "crash", "WEAK_C5_COUNTER_TRUSTED ALLOW_STRANDED LOOKAHEAD=1 B=3 DEATHS=1", "deadlock"),
+    ("C6 last look from the cursor", "cursor", "WEAK_C6_LAST_LOOK_FROM_CURSOR", "stranded: entry ready"),
+    ("C7 reports not looked at again", "crash", "WEAK_C7_REPORTS_NOT_LOOKED_AT_AGAIN B=3 DEATHS=1", "deadlock"),
+    ("C8 always whole", "crash", "WEAK_C8_ALWAYS_WHOLE B=2 DEATHS=0 POISON=1 RETRIES=1", "deaths without end"),
+    ("C9 reset at once", "crash", "WEAK_C9_RESET_AT_ONCE RUNS=2 B=1 DEATHS=0", "touched by an earlier run"),
+    ("C9 killed taken for dead", "crash", "WEAK_C9_KILLED_IS_DEAD RUNS=2 B=1 DEATHS=0", "touched by an earlier run"),
+    ("C9 slots filled before the run begins", "crash", "WEAK_C9_FILLED_BEFORE_BEGIN RUNS=2 B=1 DEATHS=1 MORTAL=1 NO_KILL", "touched by an earlier run"),
+    ("C9 put into a slot while over, acknowledgement inherited", "crash", "WEAK_C9_RESPAWN_WHEN_OVER WEAK_C9_ACKNOWLEDGEMENT_INHERITED RUNS=2 B=1 DEATHS=1 NO_KILL", "touched by an earlier run"),
     ("event count, no fence in the notifier", "event_count", "WEAK_NO_NOTIFIER_FENCE", "deadlock"),
     ("event count, no fence in the waiter", "event_count", "WEAK_NO_WAITER_FENCE", "deadlock"),
     ("event count, no second look", "event_count", "WEAK_NO_SECOND_LOOK", "deadlock"),
     ("event count, no epoch", "event_count", "WEAK_NO_EPOCH", "deadlock"),
+]
+
+# Larger, for --deep.
+DEEP = [
+    ("deep: two deaths, second lap", "crash", "B=3", None),
+    ("deep: one death, window of four", "crash", "N=4 B=4 DEATHS=1", None),
+    ("deep: spurious wakes", "crash", "B=3 DEATHS=1 SPURIOUS_WAKES", None),
+    ("deep: three workers", "crash", "W=3 B=2 DEATHS=1 MORTAL=1", None),
+    ("deep: supervisor of its own", "crash", "B=3 DEATHS=1 MORTAL=1 SUPERVISOR", None),
+    ("deep: run given up, laggards killed, one death", "crash", "RUNS=2 B=1 DEATHS=1", None),
+    ("deep: covered: slot reused before the flips", "crash", "WEAK_C2_SLOT_REUSED_FIRST B=2", None),
+    ("deep: covered: incarnation not compared", "crash", "WEAK_R1_NO_INCARNATION B=2", None),
+    ("deep: only a released prefix counted", "crash", "WEAK_C4_DONE_ENTRIES_ONLY B=3 POISON=2", "output overwritten"),
+    ("deep: dead one not notified first, supervisor of its own", "crash",
+     "WEAK_C3_DEAD_ONE_NOT_FIRST SUPERVISOR B=3 DEATHS=1", "stranded: head ready"),
 ]
 
 
@@ -125,7 +193,7 @@ def search(configuration, trace):
         flags = [f"-D{d}" for d in defines.split()]
         kind = "-DNP" if expected == "progress" else "-DSAFETY"
         for command in (["spin", "-a", *flags, "model.pml"],
-                        ["gcc", "-O1", "-w", kind, "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MIB}", "-o", "pan", "pan.c"]):
+                        ["gcc", "-O1", "-w", kind, "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MIB_DEEP if configuration in DEEP else MEMORY_MIB}", "-o", "pan", "pan.c"]):
             status, out = run(command, where)
             if status != 0 or "Error" in out:
                 return False, f"{name}: {' '.join(command[:2])} failed\n{out}"
@@ -148,22 +216,23 @@ def search(configuration, trace):
         found = next((kind for kind, text in FAILURES.items() if re.search(text, message)), message)
     wanted = "no failure" if expected in (None, "progress") else expected
     good = found == wanted
-    line = f"{'ok  ' if good else 'FAIL'}  {name:<50} {int(states.group(1)):>9} states  {errors.group(1)} errors  {seconds:5.1f} s  {found}"
+    line = f"{'ok  ' if good else 'FAIL'}  {name:<58} {int(states.group(1)):>9} states  {errors.group(1)} errors  {seconds:5.1f} s  {found}"
     return good, line + ("" if good else f"  (expected: {wanted})") + (f"\n{steps}" if steps else "")
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("-j", type=int, default=min(2, len(os.sched_getaffinity(0))), metavar="JOBS", dest="jobs")
+    options.add_argument("--deep", action="store_true", help="add searches of larger sizes")
     options.add_argument("--list", action="store_true", help="print the configurations, run nothing")
     options.add_argument("--trace", action="store_true", help="print the steps that lead to each failure")
     options.add_argument("pattern", nargs="?", default="")
     chosen = options.parse_args()
-    selected = [c for c in HOLDS + FAILS if re.search(chosen.pattern, c[0])]
+    selected = [c for c in HOLDS + FAILS + (DEEP if chosen.deep else []) if re.search(chosen.pattern, c[0])]
 
     if chosen.list:
         for name, model, defines, expected in selected:
-            print(f"{name:<50} {model}.pml {defines}  -> {expected or 'no failure'}")
+            print(f"{name:<58} {model}.pml {defines}  -> {expected or 'no failure'}")
         return 0
     for tool in ("spin", "gcc"):
         if not shutil.which(tool):
