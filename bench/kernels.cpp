@@ -4,18 +4,21 @@
 //     bench_kernels [--corpus=FILE] [--benchmark_...]
 //
 // Each payload on the usual layout and on its strict path, beside simdjson's bare parse of the same
-// records. Records come from the reference stream; those of "tokenize" from FILE, a corpus with its
-// vocabulary beside it in FILE.vocab. A payload's counts are checked before it is timed.
+// records: records and bytes of input per second. Records come from the reference stream; those of
+// "tokenize" with --corpus from FILE, which has its vocabulary beside it in FILE.vocab. A payload's
+// counts are checked before it is timed.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -23,6 +26,7 @@
 
 #include <gristmill/plugin.h>
 
+#include "document_vocabulary.hpp"
 #include "generate.hpp"
 
 namespace {
@@ -181,6 +185,37 @@ std::string reference_records(datagen::RecordSet set) {
     return bytes;
 }
 
+/// Removed with all it holds when the program ends, also by give_up().
+class Folder {
+  public:
+    Folder()
+        : path_((std::filesystem::temp_directory_path() / "gristmill-kernels-XXXXXX").string()) {
+        if (::mkdtemp(path_.data()) == nullptr)
+            give_up("cannot make a temporary folder");
+    }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Folder(const Folder &) = delete;
+    Folder &operator=(const Folder &) = delete;
+
+    std::string path(const std::string &name) const { return path_ + "/" + name; }
+
+  private:
+    std::string path_;
+};
+
+/// The path of a new corpus, its vocabulary beside it.
+std::string reference_corpus() {
+    static const Folder folder;
+    const std::string path = folder.path("corpus");
+    const datagen::GenerateSpec spec{.set = datagen::RecordSet::tokenize, .records = 25000};
+    if (const auto error = datagen::generate(spec, path))
+        give_up(error->what);
+    return path;
+}
+
 std::string head_of(const std::string &path) {
     std::ifstream file(path, std::ios::binary);
     std::string bytes(input_bytes_max, '\0');
@@ -205,22 +240,30 @@ void register_set(const std::string &name, std::string bytes, const std::string 
     add(name + "/simdjson", [=](benchmark::State &state) { run_simdjson(state, *input); });
 }
 
+void register_all(std::string corpus) {
+    using enum datagen::RecordSet;
+    for (const auto set : {light, medium, heavy})
+        register_set(std::string(name_of(set)), reference_records(set), "", "strict");
+    if (corpus.empty())
+        corpus = reference_corpus();
+    const std::string vocabulary = datagen::vocabulary_path(corpus);
+    register_set("tokenize", head_of(corpus), vocabulary, "strict:" + vocabulary);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
     benchmark::Initialize(&argc, argv);
-    for (const auto set :
-         {datagen::RecordSet::light, datagen::RecordSet::medium, datagen::RecordSet::heavy})
-        register_set(std::string(name_of(set)), reference_records(set), "", "strict");
     constexpr std::string_view corpus_option = "--corpus=";
+    std::string corpus;
     for (int i = 1; i < argc; ++i) {
-        const std::string argument = argv[i];
+        const std::string_view argument = argv[i];
         if (!argument.starts_with(corpus_option))
-            give_up("unknown option " + argument);
-        const std::string corpus = argument.substr(corpus_option.size());
-        const std::string vocabulary = corpus + ".vocab";
-        register_set("tokenize", head_of(corpus), vocabulary, "strict:" + vocabulary);
+            give_up("unknown option " + std::string(argument));
+        corpus = argument.substr(corpus_option.size());
     }
+    register_all(corpus);
     benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
     return 0;
 }

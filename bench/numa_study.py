@@ -1,21 +1,27 @@
 """The study: records/s of the C plugin for each node configuration.
 
     .venv/bin/python bench/numa_study.py [--records 1000000] [--trials 3] [--nodes 1,@2]
+                                         [--tmpdir DIR]
 
 Generates light records, maps them through the compiled `light` plugin once for each node
 configuration and trial, in turn, and prints the totals and the median rate of each. Every output
 is compared with the first one; a difference is an error (exit code 1).
+
+With --tmpdir the records stay in DIR, and are used again when their manifest describes them and
+every byte is as it says; otherwise they are generated anew.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import gristmill as gm
@@ -41,11 +47,47 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--trials", type=int, default=3, help="runs of each configuration")
     parser.add_argument("--nodes", default="1,@2", help="node configurations, comma-separated")
     parser.add_argument("--workers", type=int, default=None, help="default: the usable CPUs")
-    parser.add_argument("--tmpdir", default=None, help="where the records are generated")
+    parser.add_argument("--tmpdir", default=None, help="keep the records here, and use them again")
     arguments = parser.parse_args()
     if arguments.records < 1 or arguments.trials < 1:
         parser.error("--records and --trials must be at least 1")
     return arguments
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def study_input(records: int, folder: str | None) -> Iterator[str]:
+    """The path of the records, in `folder`, or in one that is removed afterwards."""
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            made = stack.enter_context(tempfile.TemporaryDirectory(prefix="gristmill-study-"))
+            path = os.path.join(made, "light.jsonl")
+        else:
+            os.makedirs(folder, exist_ok=True)
+            path = os.path.join(folder, f"gristmill-study-light-{records}.jsonl")
+        if reason := unusable(path, records):
+            say(f"generating {records:,} light records" + (f": {reason}" if folder else ""))
+            gm.datagen.generate("light", path, records=records, stream="reference")
+        else:
+            say(f"using {path}, which is as its manifest says")
+        yield path
+
+
+def unusable(path: str, records: int) -> str:
+    """Why the study cannot use the file `path`; empty when it is the file that would be made."""
+    if not os.path.exists(path):
+        return "there are none"
+    try:
+        manifest = gm.datagen.verify(path)
+    except gm.SourceError as error:
+        return str(error)
+    wanted = ("light", "reference", 42, 0, (0, records), "none")
+    found = (manifest.name, manifest.stream, manifest.seed, manifest.malformed_pct,
+             manifest.range, manifest.compress)
+    return "" if found == wanted else f"'{path}' holds others: {found}"
 
 
 def measure(row: Row, engine: gm.Engine, path: str) -> str:
@@ -76,10 +118,7 @@ def print_table(rows: list[Row], input_bytes: int, workers: int) -> None:
 def main() -> int:
     arguments = parse_arguments()
     rows = [Row(nodes) for nodes in arguments.nodes.split(",")]
-    with tempfile.TemporaryDirectory(dir=arguments.tmpdir, prefix="gristmill-study-") as folder:
-        path = os.path.join(folder, "light.jsonl")
-        print(f"generating {arguments.records:,} light records", file=sys.stderr)
-        gm.datagen.generate("light", path, records=arguments.records, stream="reference")
+    with study_input(arguments.records, arguments.tmpdir) as path:
         digests: set[str] = set()
         engines = [gm.Engine(workers=arguments.workers, nodes=row.nodes) for row in rows]
         try:
@@ -99,7 +138,7 @@ def main() -> int:
         print(f"totals exact: {arguments.records:,} in, {arguments.records:,} out, "
               "the same bytes in every configuration")
         return 0
-    print("the totals are NOT exact, or the outputs differ", file=sys.stderr)
+    say("the totals are NOT exact, or the outputs differ")
     return 1
 
 

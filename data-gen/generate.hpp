@@ -47,6 +47,7 @@ struct GenerateSpec {
 struct GenerateError {
     std::string what;     ///< one sentence, naming the file if it is about one
     int error_number = 0; ///< errno; ECANCELED when the progress callback said stop; 0 if none
+    std::string path = {}; ///< the file that cannot be read; empty: the one that was asked for
 };
 
 /// Told now and then, on the calling thread, how far it is; returns false to stop. Bytes are those

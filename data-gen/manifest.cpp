@@ -10,6 +10,7 @@
 #include <simdjson.h>
 
 #include "guarded.hpp"
+#include "os/os_error.hpp"
 
 namespace gristmill::datagen {
 
@@ -80,10 +81,14 @@ class JsonFields {
     bool good_ = false;
 };
 
-bool parse(std::string_view text, Manifest &manifest) {
+/// Empty when `manifest` has been read, else what is wrong with the text.
+std::string parse(std::string_view text, Manifest &manifest) {
     JsonFields fields(text);
     std::uint64_t found_format = 0;
     fields.get("format", found_format);
+    if (fields.good() && found_format != format)
+        return "is a manifest of format " + std::to_string(found_format) +
+               "; this version knows format " + std::to_string(format) + " alone";
     fields.get_named("set", record_set_of, manifest.set);
     fields.get_named("stream", stream_of, manifest.stream);
     fields.get("seed", manifest.seed);
@@ -96,7 +101,7 @@ bool parse(std::string_view text, Manifest &manifest) {
     fields.get_text("xxh3_128", manifest.xxh3_128);
     fields.get_named("compression", compression_of, manifest.compression);
     fields.get("file_bytes", manifest.file_bytes);
-    return fields.good() && found_format == format;
+    return fields.good() ? "" : "is no manifest: a field is missing, or of another type";
 }
 
 } // namespace
@@ -146,13 +151,16 @@ std::string manifest_text(const Manifest &manifest) {
 std::optional<GenerateError> read_manifest(const std::string &file, Manifest &manifest) noexcept {
     return guarded([&]() -> std::optional<GenerateError> {
         const std::string path = manifest_path(file);
+        const std::string what = "cannot read '" + path + "'";
         errno = 0;
         std::ifstream stream(path, std::ios::binary);
         const std::string text{std::istreambuf_iterator<char>(stream), {}};
+        const int number = errno;
         if (!stream.is_open() || stream.bad())
-            return GenerateError{"cannot read '" + path + "'", errno};
-        if (!parse(text, manifest))
-            return GenerateError{"'" + path + "' is no manifest that this version writes", 0};
+            return GenerateError{os::errno_error(ErrorKind::source, number, what).message, number,
+                                 path};
+        if (const std::string wrong = parse(text, manifest); !wrong.empty())
+            return GenerateError{"'" + path + "' " + wrong, 0};
         return std::nullopt;
     });
 }

@@ -39,7 +39,8 @@ bool describes(const Manifest &manifest, const GenerateSpec &spec);
 /// As JSON, a line for each field.
 std::string manifest_text(const Manifest &manifest);
 
-/// Reads the manifest of `file`.
+/// Reads the manifest of `file`. An error_number of 0 means that it can be read, but is no
+/// manifest, or one of another version.
 std::optional<GenerateError> read_manifest(const std::string &file, Manifest &manifest) noexcept;
 
 /// Reads `file`, and says how it differs from its manifest; its vocabulary too, if it has one.

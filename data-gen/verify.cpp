@@ -23,7 +23,7 @@ template <class Take>
 std::optional<GenerateError> read_pieces(const std::string &path, Take &&take) {
     const Result<os::UniqueFd> fd = os::open_for_reading(path);
     if (!fd)
-        return GenerateError{fd.error().message, fd.error().os_errno};
+        return GenerateError{fd.error().message, fd.error().os_errno, path};
     std::vector<std::byte> buffer(read_bytes);
     for (std::uint64_t offset = 0;;) {
         const std::int64_t got = os::pread_full(fd->get(), buffer, offset);
@@ -31,7 +31,7 @@ std::optional<GenerateError> read_pieces(const std::string &path, Take &&take) {
             const int number = errno;
             return GenerateError{
                 os::errno_error(ErrorKind::source, number, "cannot read '" + path + "'").message,
-                number};
+                number, path};
         }
         const auto size = static_cast<std::size_t>(got);
         if (size == 0 || !take(text_of({buffer.data(), size})))

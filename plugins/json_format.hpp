@@ -2,6 +2,7 @@
 #ifndef GRISTMILL_PLUGINS_JSON_FORMAT_HPP
 #define GRISTMILL_PLUGINS_JSON_FORMAT_HPP
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -9,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include "text_blocks.hpp"
 
 namespace gristmill::json {
 
@@ -141,6 +144,23 @@ constexpr char short_escape(char byte) noexcept {
     }
 }
 
+/// Copies `text` if it is of at least eight bytes and prints as it is; else what stands at `out` is
+/// undefined. Eight bytes at a time: the last eight overlap those before them.
+inline bool copy_plain(char *out, std::string_view text) noexcept {
+    std::uint64_t bytes;
+    if (text.size() < sizeof bytes)
+        return false;
+    const std::size_t last = text.size() - sizeof bytes;
+    for (std::size_t at = 0;; at = std::min(at + sizeof bytes, last)) {
+        std::memcpy(&bytes, text.data() + at, sizeof bytes);
+        if (text::not_plain(bytes) != 0)
+            return false;
+        std::memcpy(out + at, &bytes, sizeof bytes);
+        if (at == last)
+            return true;
+    }
+}
+
 /// Decodes the code point at `at`, which begins a valid UTF-8 sequence, and moves past it.
 inline std::uint32_t next_code_point(const char *&at) noexcept {
     const auto lead = static_cast<unsigned char>(*at++);
@@ -158,6 +178,8 @@ inline std::uint32_t next_code_point(const char *&at) noexcept {
 /// Prints what stands between the quotes of json.dumps(utf8, ensure_ascii=True): everything but
 /// printable ASCII is escaped. `utf8` is valid. Needs room for string_bytes_max(utf8.size()).
 inline char *print_string_body(char *out, std::string_view utf8) noexcept {
+    if (detail::copy_plain(out, utf8))
+        return out + utf8.size();
     const char *at = utf8.data();
     const char *const end = at + utf8.size();
     while (at != end) {

@@ -36,6 +36,16 @@ struct Word {
             bytes |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
         }
     }
+
+    /// The same of a text whose first eight bytes can be read, whatever its size.
+    static Word of_padded(std::string_view text) noexcept {
+        Word word;
+        std::memcpy(&word.bytes, text.data(), sizeof word.bytes);
+        word.size = text.size();
+        if (word.size < sizeof word.bytes)
+            word.bytes &= (std::uint64_t{1} << (8 * word.size)) - 1;
+        return word;
+    }
 };
 
 /// Bytes to compare with, as whole words: worked out by the compiler.
@@ -75,7 +85,7 @@ class PlainScan {
     bool text(std::string_view &found) noexcept {
         const char *const begin = at_;
         while (at_ < end_) {
-            if (const std::uint64_t stops = not_plain(load(at_)); stops != 0) {
+            if (const std::uint64_t stops = text::not_plain(load(at_)); stops != 0) {
                 at_ += first_byte(stops);
                 found = {begin, static_cast<std::size_t>(at_ - begin)};
                 return true;
@@ -102,7 +112,7 @@ class PlainScan {
     /// `literal` then finds no quote. Always true.
     bool word(Word &found) noexcept {
         const std::uint64_t bytes = load(at_);
-        const std::uint64_t stops = not_plain(bytes);
+        const std::uint64_t stops = text::not_plain(bytes);
         found.size = stops == 0 ? 8 : first_byte(stops);
         found.bytes = lowest_bytes(bytes, found.size);
         at_ += found.size;
@@ -148,10 +158,6 @@ class PlainScan {
   private:
     static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
 
-    static constexpr std::uint64_t every(unsigned char byte) noexcept {
-        return 0x0101010101010101u * byte;
-    }
-
     static constexpr std::int64_t power_of_ten[8] = {1,     10,     100,     1000,
                                                      10000, 100000, 1000000, 10000000};
 
@@ -171,26 +177,16 @@ class PlainScan {
         return bytes & ((std::uint64_t{1} << (8 * count)) - 1);
     }
 
-    /// The lowest mark is right: at the first byte that is no printable ASCII, or is " or \.
-    static std::uint64_t not_plain(std::uint64_t bytes) noexcept {
-        const std::uint64_t quote = bytes ^ every('"');
-        const std::uint64_t backslash = bytes ^ every('\\');
-        const std::uint64_t below =
-            (bytes - every(0x20)) | (quote - every(1)) | (backslash - every(1));
-        const std::uint64_t above = bytes | (bytes + every(1));
-        return (below | above) & every(0x80);
-    }
-
     static std::size_t leading_digits(std::uint64_t bytes) noexcept {
-        const std::uint64_t high = (bytes ^ every('0')) & every(0xf0);
-        const std::uint64_t low = ((bytes + every(6)) ^ every('0')) & every(0xf0);
+        const std::uint64_t high = (bytes ^ text::every('0')) & text::every(0xf0);
+        const std::uint64_t low = ((bytes + text::every(6)) ^ text::every('0')) & text::every(0xf0);
         const std::uint64_t others = high | low;
         return others == 0 ? 8 : first_byte(others);
     }
 
     /// The value of the first `size` digits, 1 to 8: pairs, fours, then the eight.
     static std::int64_t digits_value(std::uint64_t bytes, std::size_t size) noexcept {
-        std::uint64_t v = (bytes << (64 - 8 * size)) & every(0x0f);
+        std::uint64_t v = (bytes << (64 - 8 * size)) & text::every(0x0f);
         v = (v * 10 + (v >> 8)) & 0x00ff00ff00ff00ffu;
         v = (v * 100 + (v >> 16)) & 0x0000ffff0000ffffu;
         v = v * 10000 + (v >> 32);

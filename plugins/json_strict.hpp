@@ -94,6 +94,10 @@ inline bool nested_too_deep(std::string_view json) noexcept {
     return false;
 }
 
+/// Readable bytes that follow each string of a parsed record: simdjson writes strings a vector at a
+/// time, into a buffer that has room for one more.
+inline constexpr std::size_t string_padding = simdjson::SIMDJSON_PADDING;
+
 /// Parses records one after the other, reusing its memory. What it hands out stands until the
 /// next parse.
 class StrictParser {

@@ -89,8 +89,9 @@ class StrictReader {
         if (!get_exact(fields, dur, event.duration_ms))
             return "dur is not an integer within 2^53";
         print(id, user, item, event);
-        event.type = json::Word(type);
-        event.device = json::Word(device);
+        static_assert(json::string_padding >= sizeof(json::Word::bytes));
+        event.type = json::Word::of_padded(type);
+        event.device = json::Word::of_padded(device);
         return nullptr;
     }
 

@@ -1,4 +1,4 @@
-// Looking at text 64 bytes at a time: which bytes are of some kind, and where runs of them lie.
+// Looking at text many bytes at a time: which of them are of some kind, and where runs of them lie.
 #ifndef GRISTMILL_PLUGINS_TEXT_BLOCKS_HPP
 #define GRISTMILL_PLUGINS_TEXT_BLOCKS_HPP
 
@@ -25,6 +25,19 @@ using Bytes [[gnu::vector_size(16)]] = signed char;
 inline constexpr auto is_not_plain = [](Bytes bytes) {
     return (bytes < ' ') | (bytes == '"') | (bytes == '\\') | (bytes == '\x7f');
 };
+
+/// Eight times the same byte.
+constexpr std::uint64_t every(unsigned char byte) noexcept { return 0x0101010101010101u * byte; }
+
+/// The same question for eight bytes: 0 if all are plain, else the lowest mark, the high bit of a
+/// byte, is at the first that is not.
+constexpr std::uint64_t not_plain(std::uint64_t bytes) noexcept {
+    const std::uint64_t quote = bytes ^ every('"');
+    const std::uint64_t backslash = bytes ^ every('\\');
+    const std::uint64_t below = (bytes - every(0x20)) | (quote - every(1)) | (backslash - every(1));
+    const std::uint64_t above = bytes | (bytes + every(1));
+    return (below | above) & every(0x80);
+}
 
 /// The highest bit of each byte, the first byte's lowest.
 inline std::uint32_t sign_bits(Bytes bytes) noexcept {

@@ -4,8 +4,10 @@
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
+#include "conversions.hpp"
 #include "errors.hpp"
 #include "generate.hpp"
+#include "manifest.hpp"
 
 namespace gristmill::python {
 
@@ -93,6 +95,54 @@ void generate(const std::string &set, const std::string &path, std::uint64_t rec
         raise_generate(*failed, path);
 }
 
+// Reading a file or its manifest failed; what is read but found wrong is no exception here.
+[[noreturn]] void raise_read(const datagen::GenerateError &failed, const std::string &path) {
+    if (failed.error_number == ENOMEM)
+        raise({ErrorKind::memory, "the machine has no memory to read '" + path + "'"});
+    Error error;
+    error.kind = ErrorKind::source;
+    error.message = failed.what;
+    error.path = failed.path.empty() ? path : failed.path;
+    error.os_errno = failed.error_number;
+    raise(error);
+}
+
+py::dict fields_of(const datagen::Manifest &manifest) {
+    using namespace py::literals;
+    return py::dict("name"_a = name_of(manifest.set), "stream"_a = name_of(manifest.stream),
+                    "seed"_a = manifest.seed, "malformed_pct"_a = manifest.malformed_pct,
+                    "large_documents"_a = manifest.large_documents,
+                    "range"_a = py::make_tuple(manifest.range.begin, manifest.range.end),
+                    "records"_a = manifest.records, "valid"_a = manifest.valid,
+                    "bytes"_a = manifest.bytes, "xxh3_128"_a = manifest.xxh3_128,
+                    "compress"_a = name_of(manifest.compression),
+                    "file_bytes"_a = manifest.file_bytes);
+}
+
+// The fields of the manifest, or what is wrong with it.
+py::object read_manifest(const std::string &path) {
+    datagen::Manifest manifest;
+    const auto failed = datagen::read_manifest(path, manifest);
+    if (failed && failed->error_number != 0)
+        raise_read(*failed, path);
+    return failed ? py::object(text_of(failed->what)) : py::object(fields_of(manifest));
+}
+
+// How the file differs from its manifest; empty when it does not.
+py::object verify(const std::string &path, const py::object &progress) {
+    Watch watch(progress);
+    const auto failed = [&] {
+        const py::gil_scoped_release released;
+        return datagen::verify(path, [&](std::uint64_t records, std::uint64_t bytes) {
+            return watch.go_on(records, bytes);
+        });
+    }();
+    watch.rethrow();
+    if (failed && failed->error_number != 0)
+        raise_read(*failed, path);
+    return text_of(failed ? failed->what : std::string());
+}
+
 } // namespace
 
 void bind_datagen(py::module_ &module) {
@@ -100,6 +150,8 @@ void bind_datagen(py::module_ &module) {
     module.def("generate", &generate, "set"_a, "path"_a, "records"_a, "seed"_a,
                "malformed_pct"_a, "stream"_a, "range"_a, "threads"_a, "compression"_a,
                "large_documents"_a, "progress"_a);
+    module.def("read_manifest", &read_manifest, "path"_a);
+    module.def("verify", &verify, "path"_a, "progress"_a);
 }
 
 } // namespace gristmill::python

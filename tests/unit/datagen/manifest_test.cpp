@@ -133,7 +133,7 @@ TEST_F(Manifests, MayBeMissingOrBad) {
     std::string newer = text;
     newer.replace(newer.find("\"format\": 1"), 11, "\"format\": 2");
     std::ofstream(manifest_path(file_)) << newer;
-    expect_difference("is no manifest");
+    expect_difference("is a manifest of format 2; this version knows format 1");
     fs::remove(manifest_path(file_));
     const auto missing = verify(file_);
     ASSERT_TRUE(missing);

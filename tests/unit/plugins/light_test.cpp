@@ -89,6 +89,32 @@ TEST(Light, GivesEachWordItsCode) {
     EXPECT_EQ(light(Event().with("et", R"("cl\u0069ck")").json()), usual_output);
 }
 
+// Texts of every size, with something to escape at every place.
+TEST(Light, EscapesWhatIsNotPlainWhereverItStands) {
+    const std::vector<std::pair<std::string, std::string>> escapes{
+        {"", ""},
+        {R"(\u0061)", "a"},
+        {R"(\")", R"(\")"},
+        {R"(\\)", R"(\\)"},
+        {R"(\u001f)", R"(\u001f)"},
+        {R"(\t)", R"(\t)"},
+        {"\x7f", R"(\u007f)"},
+        {"\xc3\xa9", R"(\u00e9)"},
+        {"\xf0\x9f\x98\x80", R"(\ud83d\ude00)"}};
+    for (std::size_t size = 0; size <= 33; ++size) {
+        const std::string plain =
+            std::string("0123456789 !#$%&'()*+,-./:;<=>?@[]~").substr(0, size);
+        for (std::size_t at = 0; at <= size; ++at) {
+            for (const auto &[given, printed] : escapes) {
+                const std::string id = std::string(plain).insert(at, given);
+                EXPECT_EQ(light(Event().with("eid", '"' + id + '"').json()),
+                          R"({"e":")" + std::string(plain).insert(at, printed) +
+                              R"(","u":7,"i":3,"t":60,"v":1,"d":2})");
+            }
+        }
+    }
+}
+
 TEST(Light, FiltersBlankAndShort) {
     for (const char *blank : {"", " ", "\t", "\r", " \t\r \r"})
         EXPECT_EQ(light(blank), "filtered");
