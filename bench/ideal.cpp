@@ -94,9 +94,13 @@ struct Trial {
     Report report;
 };
 
-Trial run_engine(Engine &engine, const Arguments &arguments) {
+Trial run_engine(Engine &engine, const Arguments &arguments,
+                 Isolation isolation = Isolation::thread) {
+    RunOptions options;
+    options.isolation = isolation;
     const auto started = std::chrono::steady_clock::now();
-    Result<Results> results = engine.map({arguments.plugin}, {arguments.file}, {});
+    Result<Results> results = engine.map(PluginSpec{arguments.plugin},
+                                         std::vector<std::string>{arguments.file}, options);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
     if (!results)
         die(results.error().message);
@@ -166,6 +170,19 @@ void compare_with_loop(const Arguments &arguments, const std::string &workers) {
     }
 }
 
+// The same engine, its workers once in threads and once in processes of their own.
+void compare_isolation(const Arguments &arguments, const std::string &workers) {
+    Engine engine = make_engine(workers, "1");
+    run_engine(engine, arguments, Isolation::thread);
+    const Trial warm = run_engine(engine, arguments, Isolation::process);
+    std::vector<double> ours;
+    std::vector<double> theirs;
+    pairs(arguments.pairs, ours, theirs,
+          [&] { return run_engine(engine, arguments, Isolation::process).seconds; },
+          [&] { return run_engine(engine, arguments, Isolation::thread).seconds; });
+    print_row(arguments, workers, "processes", "threads", warm.report, ours, theirs);
+}
+
 void compare_nodes(const Arguments &arguments, const std::string &workers) {
     Engine one = make_engine(workers, "1");
     run_engine(one, arguments);
@@ -190,6 +207,7 @@ int main(int count, char **values) {
     const Arguments arguments = parse(count, values);
     for (const std::string &workers : arguments.workers) {
         compare_with_loop(arguments, workers);
+        compare_isolation(arguments, workers);
         compare_nodes(arguments, workers);
     }
 }

@@ -19,7 +19,7 @@ int main(int count, char **values) {
     gristmill::RunOptions options;
     options.on_error = gristmill::OnError::skip; // a bad record costs itself, not the run
 
-    const auto results = engine->map({values[1]}, {values[2]}, options);
+    const auto results = engine->map(gristmill::PluginSpec{values[1]}, {values[2]}, options);
     if (!results) {
         std::fprintf(stderr, "%s\n", results.error().message.c_str());
         return 2;

@@ -1,34 +1,42 @@
 #include "coordinator.hpp"
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 
 namespace gristmill {
 
 namespace {
-constexpr std::uint64_t kSignalCheckNs = 100'000'000;
+constexpr std::int64_t kLookNs = 100'000'000;
 }
 
-Coordinator::Coordinator(RunState state, work::WorkerPool &pool, input::Ingress &ingress,
-                         output::Egress &egress, const RunOptions &options, bool caller_works)
-    : state_(state), pool_(pool), ingress_(ingress), egress_(egress), options_(options),
-      caller_works_(caller_works), checked_ns_(wall_clock_ns()) {}
+Coordinator::Coordinator(work::WorkerHost &host, input::Ingress &ingress, output::Egress &egress,
+                         const RunOptions &options)
+    : state_(host.state()), host_(host), ingress_(ingress), egress_(egress), options_(options),
+      started_ns_(wall_clock_ns()), looked_ns_(started_ns_) {}
 
 Result<void> Coordinator::drive() {
     for (;;) {
-        ingress_.pump();
+        if (host_.ready())
+            ingress_.pump();
         const std::uint64_t retired = egress_.retire();
         if (egress_.error())
             return *egress_.error();
-        if (egress_.finished())
+        if (egress_.finished()) {
+            tell_progress();
             return {};
-        if (Result<void> started = check_workers(); !started)
-            return started;
-        if (interrupted())
+        }
+        if (Result<void> supervised = host_.supervise(); !supervised)
+            return supervised;
+        const bool look = time_to_look();
+        if (look)
+            tell_progress();
+        if (look && options_.interrupted && options_.interrupted())
             return Error{ErrorKind::interrupted, "the run was interrupted"};
         if (retired > 0)
             continue; // room to publish
-        if (caller_works_)
-            pool_.step();
+        if (host_.caller_works())
+            host_.step();
         else
             wait_for_news();
     }
@@ -37,31 +45,46 @@ Result<void> Coordinator::drive() {
 void Coordinator::wait_for_news() {
     auto &event = state_.header().egress_event;
     const std::uint32_t ticket = event.prepare_wait();
-    if (!egress_.prepare_target() || ingress_.wants_to_publish() || !check_workers()) {
+    if (!egress_.prepare_target() || (host_.ready() && ingress_.wants_to_publish()) ||
+        host_.news()) {
         event.cancel_wait(ticket);
         return;
     }
-    const std::int64_t timeout = options_.interrupted ? std::int64_t(kSignalCheckNs) : -1;
-    if (event.commit_wait(ticket, timeout) == ring::Wake::signal)
-        checked_ns_ = 0;
+    if (event.commit_wait(ticket, sleep_ns_max()) == ring::Wake::signal)
+        looked_ns_ = 0;
 }
 
-bool Coordinator::interrupted() {
-    if (!options_.interrupted)
+// The caller wants to be asked about signals and told of progress, the host to look after its workers.
+std::int64_t Coordinator::sleep_ns_max() const {
+    const std::int64_t supervise_ns = host_.supervise_every_ns();
+    if (!options_.interrupted && !options_.progress)
+        return supervise_ns;
+    return supervise_ns < 0 ? kLookNs : std::min(supervise_ns, kLookNs);
+}
+
+bool Coordinator::time_to_look() {
+    if (!options_.interrupted && !options_.progress)
         return false;
     const std::uint64_t now_ns = wall_clock_ns();
-    if (now_ns - checked_ns_ < kSignalCheckNs)
+    if (now_ns - looked_ns_ < static_cast<std::uint64_t>(kLookNs))
         return false;
-    checked_ns_ = now_ns;
-    return options_.interrupted();
+    looked_ns_ = now_ns;
+    return true;
 }
 
-// A worker without a payload ends the run, with its own words.
-Result<void> Coordinator::check_workers() const {
+void Coordinator::tell_progress() {
+    if (!options_.progress)
+        return;
+    const Report &report = egress_.so_far();
+    RunProgress progress;
+    progress.records = report.read;
+    progress.failed = report.failed;
+    progress.input_bytes = report.input_bytes;
+    progress.retries = host_.retries();
     for (std::uint32_t i = 0; i < state_.header().workers; ++i)
-        if (state_.slot(i).start_failed.load())
-            return Error{ErrorKind::plugin, state_.slot(i).start_error};
-    return {};
+        progress.workers_busy += state_.slot(i).progress.load() % 2;
+    progress.seconds = double(wall_clock_ns() - started_ns_) * 1e-9;
+    options_.progress(progress);
 }
 
 } // namespace gristmill

@@ -6,35 +6,36 @@
 
 #include "input/ingress.hpp"
 #include "output/egress.hpp"
-#include "work/worker_pool.hpp"
+#include "work/worker_host.hpp"
 
 namespace gristmill {
 
-// Threads: the one that called the engine. With `caller_works` it does the workers' work as well,
+// Threads: the one that called the engine. If the host says so, it does the workers' work as well,
 // instead of sleeping.
 class Coordinator {
   public:
     using RunState = ring::RunState<ring::SystemAtomics>;
 
     // All outlive this.
-    Coordinator(RunState state, work::WorkerPool &pool, input::Ingress &ingress,
-                output::Egress &egress, const RunOptions &options, bool caller_works);
+    Coordinator(work::WorkerHost &host, input::Ingress &ingress, output::Egress &egress,
+                const RunOptions &options);
 
     // From the first batch published until all is retired, or something ends the run before.
     Result<void> drive();
 
   private:
     void wait_for_news();
-    bool interrupted();
-    Result<void> check_workers() const;
+    bool time_to_look();
+    void tell_progress();
+    std::int64_t sleep_ns_max() const;
 
     RunState state_;
-    work::WorkerPool &pool_;
+    work::WorkerHost &host_;
     input::Ingress &ingress_;
     output::Egress &egress_;
     const RunOptions &options_;
-    const bool caller_works_;
-    std::uint64_t checked_ns_; // when the caller was last asked about signals
+    const std::uint64_t started_ns_;
+    std::uint64_t looked_ns_; // when the caller was last asked about signals, and told of progress
 };
 
 } // namespace gristmill

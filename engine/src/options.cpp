@@ -96,6 +96,15 @@ Result<void> validate(const RunOptions &options, std::uint32_t workers) {
     if (!options.errors_to.empty() && options.on_error == OnError::raise)
         return bad_option("errors_to needs on_error='skip' or 'collect'; under 'raise' the first "
                           "failing record ends the run");
+    if (options.timeout_ns > 0 && options.isolation == Isolation::thread)
+        return bad_option("timeout needs isolation='process': a thread cannot be ended");
+    if (options.timeout_ns > 0 && workers == 0)
+        return bad_option("timeout needs workers of their own, not workers=0: the calling thread "
+                          "cannot be ended");
+    if (options.batches_per_worker > 0 &&
+        (options.isolation == Isolation::thread || workers == 0))
+        return bad_option("batches_per_worker needs isolation='process' and workers: threads serve "
+                          "until their engine is closed");
     if (options.memory_bytes < memory_bytes_min(workers))
         return bad_option("memory=" + std::to_string(options.memory_bytes) + " is below the " +
                           "minimum for " + std::to_string(std::max(workers, 1u)) + " workers, " +

@@ -37,6 +37,9 @@ std::string Report::to_string() const {
     if (overflow_batches > 0)
         text += ", " + grouped(overflow_batches) + " beyond the output ring";
     text += "\n";
+    if (worker_deaths > 0)
+        text += "deaths    " + grouped(worker_deaths) + " workers died, " + grouped(retries) +
+                " batches were worked on again\n";
     for (const NodeReport &node : nodes) {
         text += formatted("node %-4u ", node.node) + std::to_string(node.workers) +
                 (node.workers == 1 ? " worker, " : " workers, ") + grouped(node.records) +

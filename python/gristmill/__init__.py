@@ -11,10 +11,12 @@ Every record is accounted for: ``report.read == report.emitted + report.filtered
 from . import datagen, plugins
 from ._core import __version__
 from .api import map, run
+from .batches import Batch, batch
 from .engine import Engine
 from .errors import (
     AccountingError,
     ArgumentTypeError,
+    BadReturnError,
     GristmillError,
     KernelError,
     OptionError,
@@ -38,6 +40,8 @@ from .stream import refuse_stream as stream
 __all__ = [
     "AccountingError",
     "ArgumentTypeError",
+    "BadReturnError",
+    "Batch",
     "Engine",
     "GristmillError",
     "KernelError",
@@ -57,6 +61,7 @@ __all__ = [
     "UnsupportedError",
     "WorkerCrashed",
     "__version__",
+    "batch",
     "datagen",
     "items",
     "map",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 __version__: str
 WORKERS_MAX: int
@@ -22,10 +22,19 @@ class RunOptions:
         errors_to: bytes,
         max_errors: int | None,
         memory: int,
+        isolation: str,
+        retries: int,
+        timeout_seconds: float,
+        batches_per_worker: int,
     ) -> None: ...
 
-class PluginSpec:
-    def __init__(self, path: bytes, symbol: bytes, config: bytes) -> None: ...
+class Work:
+    @staticmethod
+    def plugin(path: bytes, symbol: bytes, config: bytes) -> Work: ...
+    @staticmethod
+    def command(arguments: list[bytes]) -> Work: ...
+    @staticmethod
+    def function(texts: list[bytes]) -> Work: ...
 
 class OutputTarget:
     @staticmethod
@@ -53,21 +62,48 @@ class Results:
     def errors(self) -> list[tuple[Any, ...]]: ...
 
 class Engine:
-    def __init__(self, workers: int | None, nodes: str, smt: bool) -> None: ...
+    def __init__(
+        self, workers: int | None, nodes: str, smt: bool, launcher: object
+    ) -> None: ...
     def map(
-        self, plugin: PluginSpec, paths: list[bytes], options: RunOptions, interruptible: bool
+        self,
+        work: Work,
+        paths: list[bytes],
+        options: RunOptions,
+        interruptible: bool,
+        progress: Callable[[int, int, int, int, int, float], object] | None,
     ) -> Results: ...
     def run(
         self,
-        plugin: PluginSpec,
+        work: Work,
         paths: list[bytes],
         output: OutputTarget,
         options: RunOptions,
         interruptible: bool,
+        progress: Callable[[int, int, int, int, int, float], object] | None,
+    ) -> tuple[dict[str, Any], list[tuple[Any, ...]]]: ...
+    def map_items(
+        self,
+        work: Work,
+        iterator: Iterator[Any],
+        options: RunOptions,
+        interruptible: bool,
+        progress: Callable[[int, int, int, int, int, float], object] | None,
+    ) -> Results: ...
+    def run_items(
+        self,
+        work: Work,
+        iterator: Iterator[Any],
+        options: RunOptions,
+        interruptible: bool,
+        progress: Callable[[int, int, int, int, int, float], object] | None,
     ) -> tuple[dict[str, Any], list[tuple[Any, ...]]]: ...
     def plan(self) -> dict[str, Any]: ...
     def close(self) -> None: ...
 
+def fork_nursery(inherited: list[int]) -> int: ...
+def spawn_nursery(arguments: list[str], inherited: list[int]) -> int: ...
+def serve_fresh_nursery() -> None: ...
 def topology() -> dict[str, Any]: ...
 def plan(workers: int | None, nodes: str, smt: bool) -> dict[str, Any]: ...
 def generate(
@@ -83,3 +119,5 @@ def generate(
     large_documents: bool,
     progress: Callable[[int, int], object] | None,
 ) -> None: ...
+def read_manifest(path: bytes) -> dict[str, Any] | str: ...
+def verify(path: bytes, progress: Callable[[int, int], object] | None) -> str: ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Dict
+
 from . import options
 from .engine import Engine
 from .job import Job, Output
@@ -18,11 +20,23 @@ if TYPE_CHECKING:
 def map(payload: Payload, source: Source, **given: Unpack[options.CallOptions]) -> Results:
     """Runs a payload over every record of a source, on all CPUs, and keeps the output in memory.
 
-    ``payload``: a bundled plugin's name (``"light"``), the path of a compiled one
-    (``"./mine.so"``, ``"./mine.so:symbol"``), or ``gm.Plugin(path, symbol, config)``.
+    ``payload``, one of
 
-    ``source``: a path; a pattern (``"logs/*.jsonl"``, ``**`` for any depth), when no file has
-    that name, for the files it matches, sorted; or a list of paths.
+    - a function, called once for each record with its bytes; it returns bytes, bytearray, memoryview
+      or str, or None to leave the record out. Also ``"package.module:name"``, and a class whose
+      instances are callable: one for each worker, whose close(), if it has one, ends it
+    - a function marked with ``@gm.batch``, called once for each Batch
+    - a compiled plugin: the path of one (``"./mine.so"``, ``"./mine.so:symbol"``), a bundled one's
+      name (``"light"``), or ``gm.Plugin(path, symbol, config)``
+    - a command, as a list of str: each batch is its standard input, its standard output the result
+
+    ``source``, one of
+
+    - a path; a pattern (``"logs/*.jsonl"``, ``**`` for any depth), when no file has that name, for
+      the files it matches, sorted; or a list of paths
+    - any other iterable: items, for functions only. The function gets each item as it is and may
+      return anything that can be pickled; results[i] belongs to item i. The calling thread pulls
+      them, a few batches ahead of the workers. ``gm.items(x)`` forces items
 
     Options, all by keyword; sizes are bytes, or texts like ``"256KiB"``:
 
@@ -43,19 +57,39 @@ def map(payload: Payload, source: Source, **given: Unpack[options.CallOptions]) 
     memory          size of what is in flight, default "512MiB": half of it input, half output
     config          text, or a path, handed to the plugin
 
-    ``isolation="thread"``, ``start="auto"`` and ``progress=False`` are taken and change nothing;
-    other values, and ``timeout``, ``retries``, ``retry_exceptions``, ``batches_per_worker``, are
-    checked, then refused: this version does not have those parts.
+    progress        True: show on standard error how far it is
 
-    Returns Results, a sequence of bytes with one item for each output record.
+    Of worker processes, which functions always have:
 
-    Raises RecordError for the first failing record (``on_error="raise"``), SourceError,
-    PluginError, OptionError, TooManyErrors, OutOfMemoryError, UnsupportedError; all of them
-    GristmillError.
+    isolation       "process" (default): payloads may crash; "thread": plugins and commands only
+    retries         int, default 2: how often a batch whose worker died is tried again as a whole,
+                    before its records are fed one at a time and the one that did it has failed
+    timeout         seconds without progress after which a worker is ended; progress is a record of
+                    a function, a batch of anything else. Making a payload may take
+                    20 times as long. Default: none
+    batches_per_worker  int: a worker process is replaced after so many batches
+
+    Of functions:
+
+    filtered        what None leaves: "drop" (default for bytes): nothing; "blank": an empty record,
+                    also for one that failed, so that output i belongs to input i; "keep" (default
+                    for items): None itself
+    retry_exceptions  an exception class, or a tuple: the record is tried again, ``retries`` times
+    start           "fork": workers are forked from this process as it is; "fresh": from a new
+                    interpreter, to which the function is sent by cloudpickle; "auto" (default):
+                    fork, unless this process has other threads, is larger than 2 GiB, or uses CUDA
+
+    Returns Results, a sequence of bytes with one item for each output record; for items, of objects.
+
+    Raises RecordError for the first failing record (``on_error="raise"``), WorkerCrashed or
+    PayloadTimeout for one that killed or held up its worker, SourceError, PluginError,
+    OptionError, TooManyErrors, OutOfMemoryError, UnsupportedError; all of them GristmillError. An
+    exception of a function is the ``__cause__`` where it can be sent, and always in ``traceback``.
+    An exception of the iterable is raised as it is.
     """
     of_engine, of_run = options.split(given)
     job = Job.of(payload, source, of_run)  # refuses before anything is started
-    with Engine(**of_engine) as engine:
+    with _engine_for_one_call(of_engine) as engine:
         return engine._map(job)
 
 
@@ -76,5 +110,11 @@ def run(
     """
     of_engine, of_run = options.split(given)
     job = Job.of(payload, source, of_run, output)
-    with Engine(**of_engine) as engine:
+    with _engine_for_one_call(of_engine) as engine:
         return engine._run(job)
+
+
+def _engine_for_one_call(of_engine: Dict[str, Any]) -> Engine:
+    engine = Engine(**of_engine)
+    engine._one_shot = True
+    return engine

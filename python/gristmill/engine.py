@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import contextmanager
-from typing import Any, Iterator, Optional
+from typing import Any, ContextManager, Iterator, Optional
 
-from . import _core, options, topology
-from .errors import GristmillError
+from . import _core, _launcher, _worker, options, progress, topology
+from .errors import GristmillError, OptionError
 from .job import Job, Output
-from .payload import Payload
+from .payload import Function, Payload
 from .report import Report, make_report
-from .results import Results
-from .source import Source
+from .results import ItemResults, Results
+from .source import Items, Source
 from .stream import refuse_stream
 
 TYPE_CHECKING = False
@@ -32,8 +33,14 @@ class Engine:
 
     def __init__(self, **given: Unpack[options.CallOptions]) -> None:
         of_engine, self._defaults = options.split(given)
+        if _worker.inside:
+            of_engine.setdefault("workers", 0)  # the other CPUs have their own workers
         options.parse_run(self._defaults)
-        self._core: Optional[_core.Engine] = _core.Engine(**options.parse_engine(of_engine))
+        self._launcher = _launcher.Launcher()
+        self._one_shot = False  # made for a single call
+        self._core: Optional[_core.Engine] = _core.Engine(
+            **options.parse_engine(of_engine), launcher=self._launcher
+        )
         self._plan = topology.make_plan(self._core.plan())
         self._process = os.getpid()
         self._turn = threading.Lock()
@@ -62,15 +69,50 @@ class Engine:
     stream = refuse_stream
 
     def _map(self, job: Job) -> Results:
-        with self._turn_of_this_thread() as core:
-            return Results(core.map(job.plugin, job.paths, job.options, _in_main_thread()))
+        with self._turn_of_this_thread() as core, self._work(job) as work, self._shown(job) as tell:
+            main = _in_main_thread()
+            if isinstance(job.source, Items):
+                found = core.map_items(work, iter(job.source.iterable), job.run.core, main, tell)
+                return ItemResults(found)
+            return Results(core.map(work, job.paths, job.run.core, main, tell))
 
     def _run(self, job: Job) -> Report:
         with self._turn_of_this_thread() as core, job.output as target:
-            fields, failures = core.run(
-                job.plugin, job.paths, target, job.options, _in_main_thread()
+            with self._work(job) as work, self._shown(job) as tell:
+                main = _in_main_thread()
+                if isinstance(job.source, Items):
+                    items = iter(job.source.iterable)
+                    told = core.run_items(work, items, job.run.core, main, tell)
+                else:
+                    told = core.run(work, job.paths, target, job.run.core, main, tell)
+        return make_report(*told)
+
+    def _shown(self, job: Job) -> ContextManager[Optional[progress.Tell]]:
+        return progress.shown(job.run.progress, job.paths, len(self._plan.workers))
+
+    def _work(self, job: Job) -> ContextManager[_core.Work]:
+        """The payload, in the form in which it reaches those who run it."""
+        _refuse_while_importing()
+        if not isinstance(job.payload, Function) or not self._plan.workers:
+            return job.work(inherited=True)
+        if job.run.isolation == "thread":
+            raise OptionError(
+                "isolation='thread' is refused for Python functions: one interpreter lock would"
+                " let one thread work at a time; use isolation='process', or workers=0"
             )
-        return make_report(fields, failures)
+        self._choose_start(job.run.start)
+        inherited = self._one_shot and self._launcher.start == "fork"
+        return job.work(inherited)
+
+    def _choose_start(self, wanted: str) -> None:
+        launched = self._launcher.launched
+        if launched is None:
+            self._launcher.start, _ = _launcher.choose(wanted)
+        elif wanted not in ("auto", launched):
+            raise OptionError(
+                f"start={wanted!r} comes too late: this Engine's worker processes were started by"
+                f" {launched!r}, and stay; make another Engine"
+            )
 
     @property
     def plan(self) -> topology.Plan:
@@ -141,3 +183,14 @@ class Engine:
 def _in_main_thread() -> bool:
     """Only there Python runs signal handlers, so only there a run has to look for them."""
     return threading.current_thread() is threading.main_thread()
+
+
+def _refuse_while_importing() -> None:
+    """A child that multiprocessing spawned imports the main module first: a call there would run
+    everything once more, in every child."""
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is not None and getattr(processes.current_process(), "_inheriting", False):
+        raise GristmillError(
+            "gristmill was called while a child process imports the main module; put the call under"
+            " `if __name__ == '__main__':`"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import errno as _errno
 import os
+import pickle
 from typing import Any, ClassVar, Dict, Optional, Tuple, Type
 
 
@@ -24,8 +25,8 @@ class UnsupportedError(GristmillError, NotImplementedError):
     """A part of the design that this version does not have; the message says what works instead."""
 
 
-class RecordError(GristmillError):
-    """A record that failed: raised under ``on_error="raise"``, kept under ``"collect"``."""
+class _AboutRecord(GristmillError):
+    """An error that may know which record is to blame; without one, ``source`` is empty."""
 
     def __init__(
         self,
@@ -36,6 +37,8 @@ class RecordError(GristmillError):
         reason: str = "",
         excerpt: bytes = b"",
         kind: str = "RecordError",
+        traceback: str = "",
+        original: bytes = b"",
     ) -> None:
         super().__init__(message)
         self.source = source
@@ -49,11 +52,41 @@ class RecordError(GristmillError):
         self.excerpt = excerpt
         """The record's first bytes, at most 256."""
         self.kind = kind
-        """``"RecordError"``, or ``"PluginError"`` for a record whose whole batch failed."""
+        """Class of the error: ``"RecordError"`` for a record that a plugin failed, ``"PluginError"``
+        when its whole batch failed, or that of the exception of a Python function."""
+        self.traceback = traceback
+        """Where a Python function raised it, as text; empty otherwise."""
+        self._original = original
+        self.__cause__ = _unpickled(original)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         details = (self.source, self.offset, self.index, self.reason, self.excerpt, self.kind)
-        return type(self), (str(self), *details)
+        return type(self), (str(self), *details, self.traceback, self._original)
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        if self.traceback and self.__cause__ is None:
+            return f"{message}\n\nThe worker's traceback:\n{self.traceback}"
+        return message
+
+
+def _unpickled(data: bytes) -> Optional[BaseException]:
+    """The exception that a worker packed; None when it cannot be made here."""
+    if not data:
+        return None
+    try:
+        found = pickle.loads(data)
+    except Exception:
+        return None
+    return found if isinstance(found, BaseException) else None
+
+
+class RecordError(_AboutRecord):
+    """A record that failed: raised under ``on_error="raise"``, kept under ``"collect"``."""
+
+
+class BadReturnError(RecordError, TypeError):
+    """A function returned something that is no record."""
 
 
 class TooManyErrors(GristmillError):
@@ -74,11 +107,14 @@ class PluginLoadError(PluginError, ImportError):
         return type(self), (self.msg, self.path)
 
 
-class WorkerCrashed(GristmillError):
-    """A worker died, and its work could not be done by another one."""
+class WorkerCrashed(_AboutRecord):
+    """A worker died, of one record or of something else, and its work could not be done by another."""
+
+    oom: bool = False
+    """Did the kernel end it for want of memory?"""
 
 
-class PayloadTimeout(GristmillError, TimeoutError):
+class PayloadTimeout(_AboutRecord, TimeoutError):
     """A payload made no progress for longer than ``timeout``."""
 
 
@@ -167,13 +203,20 @@ def from_core(
     path: Optional[str],
     errno: Optional[int],
     record: Optional[Tuple[Any, ...]],
+    out_of_memory: bool = False,
 ) -> GristmillError:
     """The exception for an error of the engine; the compiled core calls this.
 
     ``record`` has the arguments of RecordError that follow the message.
     """
     if kind == "record":
-        return RecordError(message, *(record or ()))
+        return _of_record(message, record or ())
+    if kind == "crashed":
+        crashed = WorkerCrashed(message, *(record or ()))
+        crashed.oom = out_of_memory
+        return crashed
+    if kind == "timeout":
+        return PayloadTimeout(message, *(record or ()))
     if kind == "plugin_load":
         return PluginLoadError(message, path)
     if kind in _BY_KIND_OF_FILE:
@@ -187,4 +230,9 @@ def collected(fields: Tuple[Any, ...]) -> RecordError:
     number = "" if index is None else f"{index} "
     said = reason or "no reason given"
     message = f"record {number}of '{source}' (byte {offset}) failed: {said}"
-    return RecordError(message, *fields)
+    return _of_record(message, fields)
+
+
+def _of_record(message: str, fields: Tuple[Any, ...]) -> RecordError:
+    bad_return = len(fields) > 5 and fields[5] == BadReturnError.__name__
+    return (BadReturnError if bad_return else RecordError)(message, *fields)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, ContextManager, Iterator, List, Mapping, Union
 
-from . import _core, options, payload, source
+from . import _core, _worker, options, payload, source
 from . import option_values as read
-from .errors import ArgumentTypeError
+from .batches import is_batch_function
+from .errors import ArgumentTypeError, OptionError, UnsupportedError
 
 Output = Union[str, "os.PathLike[str]", int, BinaryIO, None]
 
@@ -19,9 +21,9 @@ Output = Union[str, "os.PathLike[str]", int, BinaryIO, None]
 class Job:
     """Everything that the core needs to be told. Made without starting or opening anything."""
 
-    plugin: _core.PluginSpec
-    paths: List[bytes]
-    options: _core.RunOptions
+    payload: payload.Resolved
+    source: Union[List[bytes], source.Items]
+    run: options.ParsedRun
     output: ContextManager[_core.OutputTarget]
 
     @classmethod
@@ -32,8 +34,80 @@ class Job:
         given: Mapping[str, Any],
         output: Output = None,
     ) -> "Job":
-        run, config = options.parse_run(given)
-        return cls(payload.resolve(what, config), source.resolve(records), run, _target(output))
+        found = source.resolve(records)
+        items = isinstance(found, source.Items)
+        run = options.parse_run(given, items)
+        resolved = payload.resolve(what, run.config)
+        if not isinstance(resolved, payload.Function):
+            options.refuse_function_options(run)
+        _check_together(resolved, items, run, output)
+        return cls(resolved, found, run, _target(output))
+
+    @property
+    def paths(self) -> List[bytes]:
+        """Of the files; none for items."""
+        return [] if isinstance(self.source, source.Items) else self.source
+
+    @contextmanager
+    def work(self, inherited: bool) -> Iterator[_core.Work]:
+        """What the core is to run. ``inherited``: those who run it are this process, or forked from
+        it while this lasts; otherwise a function travels as bytes."""
+        if not isinstance(self.payload, payload.Function):
+            yield self.payload
+            return
+        filtered = self.run.filtered
+        of_function = {
+            "items": isinstance(self.source, source.Items),
+            "keeps_none": filtered != "drop",
+            "blank": filtered == "blank",
+            "retries": self.run.retries,
+        }
+        chosen = json.dumps(of_function).encode()
+        what = _worker.Work(self.payload.payload, self.run.retry_exceptions)
+        if not inherited:
+            yield _core.Work.function([b"pickled", _pickled(self.payload, what), chosen])
+            return
+        token = os.urandom(16)
+        _worker.remember(token, what)
+        try:
+            yield _core.Work.function([b"known", token, chosen])
+        finally:
+            _worker.forget(token)
+
+
+def _check_together(
+    what: payload.Resolved, items: bool, run: options.ParsedRun, output: Output
+) -> None:
+    if not items:
+        if run.filtered == "keep":
+            raise OptionError("filtered='keep' is for items: a record of bytes is dropped, or left blank")
+        return
+    if not isinstance(what, payload.Function):
+        raise UnsupportedError(
+            "this version maps items by Python functions only; for a plugin or a command save the"
+            " records to a file and give its path"
+        )
+    if is_batch_function(what.payload):
+        raise OptionError("a function of batches takes records of files; one of items takes an item")
+    if output is not None:
+        raise UnsupportedError(
+            "this version writes no output file for items; gm.map() gives their results"
+        )
+
+
+def _pickled(function: payload.Function, what: _worker.Work) -> bytes:
+    import cloudpickle  # takes some milliseconds, and not every run needs it
+
+    try:
+        data: bytes = cloudpickle.dumps((what.payload, what.retry_exceptions))
+        return data
+    except Exception as error:
+        raise ArgumentTypeError(
+            f"{function.name} cannot be sent to worker processes ({type(error).__name__}: {error});"
+            " take what cannot be pickled out of its closure and make it inside the function, or"
+            " give a class whose instances are made in the workers, or call gm.map(...,"
+            " start='fork'), which needs no pickling"
+        ) from error
 
 
 @contextmanager

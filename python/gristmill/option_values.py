@@ -21,7 +21,9 @@ def wrong_type(name: str, value: object, wanted: str) -> NoReturn:
     raise ArgumentTypeError(f"{name} takes {wanted}, not {type(value).__name__}")
 
 
-def integer(name: str, value: object, least: int = 0, wanted: str = "") -> int:
+def integer(
+    name: str, value: object, least: int = 0, wanted: str = "", most: int = _INTEGER_MAX
+) -> int:
     """A whole number of at least ``least``; True and False are none."""
     wanted = wanted or f"an integer of at least {least}"
     if isinstance(value, bool):
@@ -30,7 +32,7 @@ def integer(name: str, value: object, least: int = 0, wanted: str = "") -> int:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         wrong_type(name, value, wanted)
-    if not least <= number <= _INTEGER_MAX:
+    if not least <= number <= most:
         why = "out of range" if number < least else "too large"
         raise OptionError(f"{name}={number} is {why}: it takes {wanted}")
     return number

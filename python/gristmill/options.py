@@ -2,20 +2,21 @@
 
 What each means stands in gristmill.map().
 
-Every option is checked in full before anything is started. One that belongs to a part that this
-version does not have is refused by UnsupportedError, never ignored.
+Every option is checked in full before anything is started. One that makes no sense for the payload
+at hand is refused, never ignored.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Callable, Dict, Iterable, Mapping, Tuple, Type, TypedDict, Union
 
 from . import _core
 from . import option_values as read
-from .errors import ArgumentTypeError, OptionError, UnsupportedError
+from .errors import ArgumentTypeError, OptionError
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -63,6 +64,8 @@ def _unless_none(parse: Parser) -> Parser:
     return lambda name, value: None if value is None else parse(name, value)
 
 
+_MANY = 100  # a batch's state counts to 255
+
 _ENGINE: Dict[str, Parser] = {
     "workers": _unless_none(read.integer),
     "nodes": read.nodes,
@@ -85,10 +88,12 @@ _RUN: Dict[str, Parser] = {
     "progress": read.progress,
     "timeout": _unless_none(read.seconds),
     "start": _unless_none(partial(read.choice, choices=("auto", "fork", "fresh"))),
-    "retries": _unless_none(read.integer),
+    "retries": _unless_none(partial(read.integer, most=_MANY)),
     "retry_exceptions": _unless_none(read.exceptions),
-    "batches_per_worker": _unless_none(partial(read.integer, least=1)),
+    "batches_per_worker": _unless_none(partial(read.integer, least=1, most=2**31)),
 }
+
+_RETRIES = 2
 
 # One of a pair given by a call replaces an Engine's default for the other.
 _EXCLUSIVE = {
@@ -97,29 +102,6 @@ _EXCLUSIVE = {
     "delimiter": "framing",
     "framing": "delimiter",
 }
-
-# Parts that are not there yet: the value that changes nothing, and what works instead.
-_LATER: Dict[str, Tuple[Any, str]] = {
-    "isolation": ("thread", "worker processes are not in this version; plugins run in threads"),
-    "start": ("auto", "worker processes are not in this version; there is nothing to start"),
-    "timeout": (
-        None,
-        "it needs worker processes, which this version does not have: a thread cannot be ended."
-        " A plugin can limit its own time, and should look at host->cancelled()",
-    ),
-    "retries": (
-        None,
-        "failed batches are not run again in this version;"
-        " on_error='skip' or 'collect' goes on behind them",
-    ),
-    "retry_exceptions": (None, "it belongs to Python functions, which this version cannot run yet"),
-    "batches_per_worker": (
-        None,
-        "it needs worker processes, which this version does not have;"
-        " threads serve until their Engine is closed",
-    ),
-}
-
 
 def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
     known = list(known)
@@ -173,15 +155,31 @@ def parse_engine(given: Mapping[str, Any]) -> Dict[str, Any]:
     return values
 
 
-def parse_run(given: Mapping[str, Any]) -> Tuple[_core.RunOptions, bytes | None]:
-    """The core's options of a run, and the plugin's configuration."""
+@dataclass(frozen=True)
+class ParsedRun:
+    """The options of one run: the core's, and those of this side."""
+
+    core: _core.RunOptions
+    config: bytes | None
+    filtered: str | None
+    isolation: str | None
+    start: str
+    retries: int
+    retry_exceptions: Any
+    progress: bool | None
+
+
+def parse_run(given: Mapping[str, Any], items: bool = False) -> ParsedRun:
+    """``items``: the source is an iterable, whose items travel as frames of this side's making."""
+    if items:
+        given = _for_items(given)
     values = {name: _RUN[name](name, value) for name, value in given.items()}
-    _refuse_later(values)
     framing = values.get("framing", "delimiter")
     if framing != "delimiter" and "delimiter" in values:
         raise OptionError(f"delimiter goes with framing='delimiter' only, not with {framing!r}")
     fixed = isinstance(framing, int)
-    options = _core.RunOptions(
+    retries = values.get("retries")
+    core = _core.RunOptions(
         order=values.get("order", "index"),
         framing="fixed" if fixed else framing,
         delimiter=values.get("delimiter", b"\n"),
@@ -193,22 +191,38 @@ def parse_run(given: Mapping[str, Any]) -> Tuple[_core.RunOptions, bytes | None]
         errors_to=values.get("errors_to") or b"",
         max_errors=values.get("max_errors"),
         memory=values.get("memory", 2**29),
+        isolation=values.get("isolation") or "process",
+        retries=_RETRIES if retries is None else retries,
+        timeout_seconds=values.get("timeout") or 0,
+        batches_per_worker=values.get("batches_per_worker") or 0,
     )
-    return options, values.get("config")
+    return ParsedRun(
+        core,
+        values.get("config"),
+        values.get("filtered"),
+        values.get("isolation"),
+        values.get("start") or "auto",
+        _RETRIES if retries is None else retries,
+        values.get("retry_exceptions"),
+        values.get("progress"),
+    )
 
 
-def _refuse_later(values: Mapping[str, Any]) -> None:
-    for name, (harmless, reason) in _LATER.items():
-        value = values.get(name)
-        if value is not None and value != harmless:
-            raise UnsupportedError(f"{name}={value!r} is not supported: {reason}")
-    if values.get("progress"):
-        raise UnsupportedError(
-            "progress=True is not supported: this version does not show progress;"
-            " report.text says afterwards how it went"
-        )
-    if values.get("filtered") is not None:
+def _for_items(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name in ("delimiter", "framing"):
+        if given.get(name) is not None:
+            raise OptionError(f"{name} says how records lie in a file; items are records already")
+    return {**given, "framing": "u32le"}
+
+
+def refuse_function_options(run: ParsedRun) -> None:
+    """For payloads that are no Python functions."""
+    if run.filtered is not None:
         raise OptionError(
-            "filtered belongs to Python functions: a plugin writes its output itself,"
-            " so what a filtered record leaves there is the plugin's own decision"
+            "filtered belongs to Python functions: a plugin or a command writes its output itself,"
+            " so what a filtered record leaves there is its own decision"
         )
+    if run.start != "auto":
+        raise OptionError("start belongs to Python functions: there is one way to start the workers of others")
+    if run.retry_exceptions is not None:
+        raise OptionError("retry_exceptions belongs to Python functions")

@@ -58,6 +58,8 @@ class Report:
     overflow_batches: int
     """Batches whose output did not fit the output ring."""
     retries: int
+    """Batches worked on again, because their worker died."""
+    worker_deaths: int
     nodes: List[NodeReport]
     text: str = field(repr=False)
     """A few lines for people; str() gives the same."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import os
+import pickle
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Iterator, List, Tuple, Union, overload
+from typing import Any, Iterator, List, NoReturn, Tuple, Union, overload
 
 from . import _core
 from . import option_values as read
@@ -81,3 +83,33 @@ class Results(Sequence[bytes]):
 
     def __repr__(self) -> str:
         return f"<gristmill.Results: {len(self):,} records, {self._core.byte_size():,} bytes>"
+
+
+class ItemResults(Results):
+    """What a function gave for each item of an iterable, in the order of the items.
+
+    ``results[i]`` is the object that belongs to item i; a slice gives a list of them. An item that
+    failed (under ``on_error="skip"`` or ``"collect"``) has None, unless ``filtered="drop"``. Objects
+    are made anew, from what the worker sent, each time they are asked for.
+    """
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return _object(found) if isinstance(found, bytes) else [_object(each) for each in found]
+
+    def __iter__(self) -> Iterator[Any]:
+        return builtins.map(_object, super().__iter__())
+
+    def batches(self) -> NoReturn:
+        raise TypeError("results of items are objects, not bytes: iterate over the results")
+
+    def __bytes__(self) -> NoReturn:
+        raise TypeError("results of items are objects, not bytes: join them as they are to be joined")
+
+    def write(self, path: Any) -> NoReturn:
+        raise TypeError("results of items are objects, not bytes: write them as they are to be written")
+
+
+def _object(record: bytes) -> Any:
+    """A mark, then bytes that are the object, or its pickle."""
+    return record[1:] if record[0] == 0 else pickle.loads(memoryview(record)[1:])

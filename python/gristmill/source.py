@@ -1,4 +1,4 @@
-"""Where the records come from: files, named one by one or by a pattern."""
+"""Where the records come from: files, named one by one or by a pattern, or items."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import errno
 import glob
 import io
 import os
-from typing import Any, Iterable, List, Sequence, Union
+from typing import Any, Iterable, List, Optional, Sequence, Union
 
 from .errors import ArgumentTypeError, GristmillError, SourceError, UnsupportedError
 
 Path = Union[str, "os.PathLike[str]"]
-Source = Union[Path, Sequence[Path]]
+Source = Union[Path, Sequence[Path], Iterable[Any]]
 
 _INSTEAD = "save the records to a file and give its path"
 
@@ -24,12 +24,12 @@ class Items:
 
 
 def items(iterable: Iterable[Any]) -> Items:
-    """Marks an iterable as items, one record each. This version cannot map items yet."""
+    """Marks an iterable as items, one record each, also when it could be taken for paths."""
     return Items(iterable)
 
 
-def resolve(source: Source) -> List[bytes]:
-    """Paths of the files that ``source`` names, as the operating system wants them.
+def resolve(source: Source) -> Union[List[bytes], Items]:
+    """Paths of the files that ``source`` names, as the operating system wants them; or items.
 
     Raises SourceError (also a FileNotFoundError) when a pattern matches nothing,
     ArgumentTypeError and UnsupportedError. Files are opened when their turn comes.
@@ -38,7 +38,12 @@ def resolve(source: Source) -> List[bytes]:
         return [_encoded(path) for path in _matching(source)]
     if isinstance(source, (list, tuple)) and all(isinstance(p, (str, os.PathLike)) for p in source):
         return [_encoded(path) for path in source]
-    raise _refusal(source)
+    if isinstance(source, Items):
+        return source
+    refusal = _refusal(source)
+    if refusal is not None:
+        raise refusal
+    return Items(source)
 
 
 def _encoded(path: Union[Path, bytes]) -> bytes:
@@ -60,7 +65,7 @@ def _matching(source: Path) -> List[Any]:
     return found
 
 
-def _refusal(source: object) -> GristmillError:
+def _refusal(source: object) -> Optional[GristmillError]:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return ArgumentTypeError(
             f"source={type(source).__name__} could mean a path or the records themselves;"
@@ -72,14 +77,11 @@ def _refusal(source: object) -> GristmillError:
             " or give its path"
         )
     if isinstance(source, bool):
-        return ArgumentTypeError("source takes a path or a list of paths, not bool")
+        return ArgumentTypeError("source takes a path, a list of paths, or an iterable of items, not bool")
     if isinstance(source, int) or hasattr(source, "fileno"):
         return UnsupportedError(f"this version cannot read descriptors yet; {_INSTEAD}")
-    if isinstance(source, Items) or hasattr(source, "__iter__"):
-        return UnsupportedError(
-            f"this version cannot map items of a Python iterable yet; {_INSTEAD}."
-            " A list or tuple with nothing but paths in it names files"
-        )
+    if hasattr(source, "__iter__"):
+        return None
     return ArgumentTypeError(
-        f"source takes a path or a list of paths, not {type(source).__name__}"
+        f"source takes a path, a list of paths, or an iterable of items, not {type(source).__name__}"
     )

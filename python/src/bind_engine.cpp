@@ -1,4 +1,5 @@
 // The engine: its calls, without the GIL while they last.
+#include <functional>
 #include <memory>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include "bindings.hpp"
 #include "conversions.hpp"
 #include "errors.hpp"
+#include "item_puller.hpp"
+#include "python_payload.hpp"
 #include "signals.hpp"
 
 namespace gristmill::python {
@@ -18,19 +21,81 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
+// What a call is about: a plugin, a command, or a Python function.
+struct Work {
+    Payload payload;
+};
+
+// A Python function that this process may have to run itself.
+class LocalWork {
+  public:
+    LocalWork(const Work &work, const RunOptions &options) : payload_(work.payload) {
+        auto *hosted = std::get_if<HostedPayload>(&payload_);
+        if (!hosted)
+            return;
+        factory_ = std::make_unique<PythonFactory>(hosted->texts, options.framing, &interrupt_);
+        hosted->local = factory_.get();
+    }
+    const Payload &payload() const { return payload_; }
+    const Interrupt &interrupt() const { return interrupt_; }
+
+  private:
+    Payload payload_;
+    Interrupt interrupt_;
+    std::unique_ptr<PythonFactory> factory_;
+};
+
+// Tells a Python callable how far the run is. What it raises is for rethrow(), and ends the run.
+class ProgressTeller {
+  public:
+    explicit ProgressTeller(const py::object &callable) : callable_(callable) {}
+
+    void tell(const RunProgress &now) {
+        const py::gil_scoped_acquire gil;
+        if (raised_)
+            return;
+        try {
+            callable_(now.records, now.failed, now.input_bytes, now.retries, now.workers_busy,
+                      now.seconds);
+        } catch (const py::error_already_set &error) {
+            raised_.emplace(error);
+        }
+    }
+    bool raised() const { return raised_.has_value(); }
+    void rethrow() {
+        if (raised_)
+            throw py::error_already_set(*raised_);
+    }
+
+  private:
+    const py::object &callable_;
+    std::optional<py::error_already_set> raised_;
+};
+
 // Calls the engine without the GIL. What a signal handler raised meanwhile goes before the
 // engine's own error, which only says that it was interrupted.
+// `rethrow` raises what the source of the records has raised, if that is why the run has failed.
 template <class Body>
-auto call(const std::string &plugin_path, RunOptions options, bool interruptible, Body &&body) {
+auto call(const LocalWork &work, RunOptions options, bool interruptible,
+          const py::object &progress, Body &&body,
+          const std::function<void()> &rethrow = {}) {
     SignalCheck signals;
-    if (interruptible)
-        options.interrupted = [&signals] { return signals.check(); };
+    ProgressTeller teller(progress);
+    if (interruptible || !progress.is_none())
+        options.interrupted = [&] { return teller.raised() || (interruptible && signals.check()); };
+    if (!progress.is_none())
+        options.progress = [&](const RunProgress &now) { teller.tell(now); };
     auto result = [&] {
         const py::gil_scoped_release released;
         return body(options);
     }();
     signals.rethrow();
-    return value_or_raise(std::move(result), plugin_path);
+    if (work.interrupt())
+        throw py::error_already_set(*work.interrupt());
+    teller.rethrow();
+    if (rethrow && !result.ok() && result.error().kind == ErrorKind::source)
+        rethrow();
+    return value_or_raise(std::move(result));
 }
 
 // An engine of this process.
@@ -40,7 +105,14 @@ auto call(const std::string &plugin_path, RunOptions options, bool interruptible
 //          the engine is left as it is instead of being destroyed.
 class EngineHandle {
   public:
-    explicit EngineHandle(const EngineOptions &options) : process_(::getpid()) {
+    // `launcher`: starts the process that workers of Python functions are forked from, see
+    // gristmill._launcher.
+    EngineHandle(EngineOptions options, py::object launcher)
+        : launcher_(std::move(launcher)), process_(::getpid()) {
+        options.hosted.again = true;
+        options.hosted.launch = [this](const std::vector<int> &inherited) {
+            return launch(inherited);
+        };
         Result<Engine> engine = [&] {
             const py::gil_scoped_release released;
             return Engine::create(options);
@@ -60,33 +132,79 @@ class EngineHandle {
         engine_.reset();
     }
 
-    Results map(const PluginSpec &plugin, const Paths &paths, const RunOptions &options,
-                bool interruptible) {
-        return call(plugin.path, options, interruptible, [&](const RunOptions &run) {
-            return engine_->map(plugin, paths, run);
+    Results map(const Work &work, const Paths &paths, const RunOptions &options,
+                bool interruptible, const py::object &progress) {
+        LocalWork local(work, options);
+        return call(local, options, interruptible, progress, [&](const RunOptions &run) {
+            return engine_->map(local.payload(), paths, run);
         });
     }
 
-    py::tuple run(const PluginSpec &plugin, const Paths &paths, const OutputTarget &output,
-                  const RunOptions &options, bool interruptible) {
-        const RunOutcome outcome =
-            call(plugin.path, options, interruptible,
-                 [&](const RunOptions &run) { return engine_->run(plugin, paths, output, run); });
+    Results map_items(const Work &work, py::object iterator, const RunOptions &options,
+                      bool interruptible, const py::object &progress) {
+        LocalWork local(work, options);
+        ItemPuller puller(std::move(iterator));
+        const ItemFeed feed = puller.feed();
+        return call(
+            local, options, interruptible, progress,
+            [&](const RunOptions &run) { return engine_->map(local.payload(), feed, run); },
+            [&] { puller.rethrow(); });
+    }
+
+    py::tuple run_items(const Work &work, py::object iterator, const RunOptions &options,
+                        bool interruptible, const py::object &progress) {
+        LocalWork local(work, options);
+        ItemPuller puller(std::move(iterator));
+        const ItemFeed feed = puller.feed();
+        const RunOutcome outcome = call(
+            local, options, interruptible, progress,
+            [&](const RunOptions &run) { return engine_->run(local.payload(), feed, run); },
+            [&] { puller.rethrow(); });
+        return py::make_tuple(report_fields(outcome.report), failures_list(outcome.errors));
+    }
+
+    py::tuple run(const Work &work, const Paths &paths, const OutputTarget &output,
+                  const RunOptions &options, bool interruptible, const py::object &progress) {
+        LocalWork local(work, options);
+        const RunOutcome outcome = call(local, options, interruptible, progress, [&](const RunOptions &run) {
+            return engine_->run(local.payload(), paths, output, run);
+        });
         return py::make_tuple(report_fields(outcome.report), failures_list(outcome.errors));
     }
 
     py::dict plan() const { return plan_fields(engine_->plan()); }
 
   private:
+    Result<std::int32_t> launch(const std::vector<int> &inherited) {
+        const py::gil_scoped_acquire gil;
+        try {
+            return launcher_.attr("launch")(inherited).cast<std::int32_t>();
+        } catch (py::error_already_set &error) {
+            return Error{ErrorKind::system,
+                         std::string("worker processes cannot be started: ") + error.what()};
+        }
+    }
+
+    py::object launcher_;
     std::unique_ptr<Engine> engine_;
     const pid_t process_;
 };
 
 std::unique_ptr<EngineHandle> make_engine(std::optional<std::uint32_t> workers,
-                                          const std::string &nodes, bool smt) {
+                                          const std::string &nodes, bool smt,
+                                          py::object launcher) {
     return std::make_unique<EngineHandle>(
-        EngineOptions{workers, value_or_raise(NodeRequest::parse(nodes)), smt});
+        EngineOptions{workers, value_or_raise(NodeRequest::parse(nodes)), smt},
+        std::move(launcher));
 }
+
+Work plugin_work(std::string path, std::string symbol, std::string config) {
+    return {PluginSpec{std::move(path), std::move(symbol), std::move(config)}};
+}
+Work command_work(std::vector<std::string> arguments) {
+    return {CommandSpec{std::move(arguments)}};
+}
+Work function_work(std::vector<std::string> texts) { return {HostedPayload{std::move(texts)}}; }
 
 OutputTarget to_path(const std::string &path) {
     return {OutputTarget::Kind::path, path, -1};
@@ -105,11 +223,20 @@ void bind_engine(py::module_ &module) {
         .def_static("path", &to_path, "path"_a)
         .def_static("descriptor", &to_descriptor, "descriptor"_a);
 
+    py::class_<Work>(module, "Work")
+        .def_static("plugin", &plugin_work, "path"_a, "symbol"_a, "config"_a)
+        .def_static("command", &command_work, "arguments"_a)
+        .def_static("function", &function_work, "texts"_a);
+
     py::class_<EngineHandle>(module, "Engine")
-        .def(py::init(&make_engine), "workers"_a, "nodes"_a, "smt"_a)
-        .def("map", &EngineHandle::map, "plugin"_a, "paths"_a, "options"_a, "interruptible"_a)
-        .def("run", &EngineHandle::run, "plugin"_a, "paths"_a, "output"_a, "options"_a,
-             "interruptible"_a)
+        .def(py::init(&make_engine), "workers"_a, "nodes"_a, "smt"_a, "launcher"_a)
+        .def("map", &EngineHandle::map, "work"_a, "paths"_a, "options"_a, "interruptible"_a, "progress"_a)
+        .def("map_items", &EngineHandle::map_items, "work"_a, "iterator"_a, "options"_a,
+             "interruptible"_a, "progress"_a)
+        .def("run_items", &EngineHandle::run_items, "work"_a, "iterator"_a, "options"_a,
+             "interruptible"_a, "progress"_a)
+        .def("run", &EngineHandle::run, "work"_a, "paths"_a, "output"_a, "options"_a,
+             "interruptible"_a, "progress"_a)
         .def("plan", &EngineHandle::plan)
         .def("close", &EngineHandle::close);
 }

@@ -21,6 +21,14 @@ Order order_named(const std::string &name) {
     raise(bad_option("order='" + name + "'"));
 }
 
+Isolation isolation_named(const std::string &name) {
+    if (name == "process")
+        return Isolation::process;
+    if (name == "thread")
+        return Isolation::thread;
+    raise(bad_option("isolation='" + name + "'"));
+}
+
 OnError on_error_named(const std::string &name) {
     if (name == "raise")
         return OnError::raise;
@@ -47,7 +55,9 @@ RunOptions make_run_options(const std::string &order, const std::string &framing
                             std::optional<std::uint64_t> batch_records,
                             std::optional<std::uint64_t> batch_bytes, std::uint64_t max_record,
                             const std::string &on_error, const std::string &errors_to,
-                            std::optional<std::uint64_t> max_errors, std::uint64_t memory) {
+                            std::optional<std::uint64_t> max_errors, std::uint64_t memory,
+                            const std::string &isolation, std::uint32_t retries,
+                            double timeout_seconds, std::uint32_t batches_per_worker) {
     RunOptions options;
     options.order = order_named(order);
     options.framing = framing_named(framing, delimiter, record_bytes);
@@ -58,6 +68,10 @@ RunOptions make_run_options(const std::string &order, const std::string &framing
     options.errors_to = errors_to;
     options.max_errors = max_errors;
     options.memory_bytes = memory;
+    options.isolation = isolation_named(isolation);
+    options.retries = retries;
+    options.timeout_ns = static_cast<std::uint64_t>(timeout_seconds * 1e9);
+    options.batches_per_worker = batches_per_worker;
     return options;
 }
 
@@ -70,13 +84,8 @@ void bind_options(py::module_ &module) {
     py::class_<RunOptions>(module, "RunOptions")
         .def(py::init(&make_run_options), py::kw_only(), "order"_a, "framing"_a, "delimiter"_a,
              "record_bytes"_a, "batch_records"_a, "batch_bytes"_a, "max_record"_a, "on_error"_a,
-             "errors_to"_a, "max_errors"_a, "memory"_a);
-
-    py::class_<PluginSpec>(module, "PluginSpec")
-        .def(py::init([](std::string path, std::string symbol, std::string config) {
-                 return PluginSpec{std::move(path), std::move(symbol), std::move(config)};
-             }),
-             "path"_a, "symbol"_a, "config"_a);
+             "errors_to"_a, "max_errors"_a, "memory"_a, "isolation"_a, "retries"_a, "timeout_seconds"_a,
+             "batches_per_worker"_a);
 }
 
 } // namespace gristmill::python

@@ -12,5 +12,6 @@ void bind_results(py::module_ &module);
 void bind_engine(py::module_ &module);
 void bind_topology(py::module_ &module);
 void bind_datagen(py::module_ &module);
+void bind_worker(py::module_ &module);
 
 } // namespace gristmill::python

@@ -47,7 +47,8 @@ py::tuple failure_fields(const RecordFailure &failure) {
         failure.index_known ? py::object(py::int_(failure.record_index)) : py::object(py::none());
     return py::make_tuple(path_of(failure.source), failure.byte_offset, index,
                           text_of(failure.reason), py::bytes(failure.excerpt),
-                          text_of(failure.type));
+                          text_of(failure.type), text_of(failure.details),
+                          py::bytes(failure.original));
 }
 
 py::list failures_list(const std::vector<RecordFailure> &failures) {
@@ -78,6 +79,7 @@ py::dict report_fields(const Report &report) {
     fields["batch_bytes_max"] = report.batch_bytes_max;
     fields["overflow_batches"] = report.overflow_batches;
     fields["retries"] = report.retries;
+    fields["worker_deaths"] = report.worker_deaths;
     py::list nodes;
     for (const NodeReport &node : report.nodes)
         nodes.append(node_fields(node));

@@ -1,7 +1,5 @@
 #include "errors.hpp"
 
-#include <filesystem>
-
 #include <pybind11/pybind11.h>
 
 #include "conversions.hpp"
@@ -26,6 +24,10 @@ const char *name_of(ErrorKind kind) {
         return "plugin";
     case ErrorKind::output:
         return "output";
+    case ErrorKind::crashed:
+        return "crashed";
+    case ErrorKind::timeout:
+        return "timeout";
     case ErrorKind::memory:
         return "memory";
     case ErrorKind::accounting:
@@ -38,16 +40,10 @@ const char *name_of(ErrorKind kind) {
     return "system";
 }
 
-bool is_about_plugin(const Error &error, const std::string &plugin_path) {
-    std::error_code ignored;
-    return error.kind == ErrorKind::plugin && !plugin_path.empty() &&
-           error.path == std::filesystem::absolute(plugin_path, ignored).string();
-}
-
 } // namespace
 
-void raise(const Error &error, const std::string &plugin_path) {
-    const char *kind = is_about_plugin(error, plugin_path) ? "plugin_load" : name_of(error.kind);
+void raise(const Error &error) {
+    const char *kind = error.plugin_load ? "plugin_load" : name_of(error.kind);
     const py::object path = error.path.empty() ? py::none() : path_of(error.path);
     const py::object os_errno =
         error.os_errno == 0 ? py::object(py::none()) : py::object(py::int_(error.os_errno));
@@ -55,7 +51,7 @@ void raise(const Error &error, const std::string &plugin_path) {
         error.record ? py::object(failure_fields(*error.record)) : py::object(py::none());
     const py::object exception = py::module_::import("gristmill.errors")
                                      .attr("from_core")(kind, text_of(error.message), path,
-                                                        os_errno, record);
+                                                        os_errno, record, error.out_of_memory);
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
     throw py::error_already_set();
 }

@@ -9,15 +9,14 @@
 namespace gristmill::python {
 
 // Raises the exception of gristmill.errors that belongs to `error`, as pybind11's
-// error_already_set. An error of kind plugin about the file `plugin_path` itself becomes an
-// ImportError too. Needs the GIL.
-[[noreturn]] void raise(const Error &error, const std::string &plugin_path = {});
+// error_already_set. Needs the GIL.
+[[noreturn]] void raise(const Error &error);
 
 // The value, or its error raised. Needs the GIL.
 template <class T>
-T value_or_raise(Result<T> result, const std::string &plugin_path = {}) {
+T value_or_raise(Result<T> result) {
     if (!result.ok())
-        raise(result.error(), plugin_path);
+        raise(result.error());
     if constexpr (!std::is_void_v<T>)
         return std::move(result).value();
 }

@@ -13,4 +13,5 @@ PYBIND11_MODULE(_core, module) {
     gristmill::python::bind_engine(module);
     gristmill::python::bind_topology(module);
     gristmill::python::bind_datagen(module);
+    gristmill::python::bind_worker(module);
 }

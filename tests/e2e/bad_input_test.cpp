@@ -187,15 +187,20 @@ TEST_F(BadInput, ManySmallFiles) {
         paths.push_back(scratch_.write(std::to_string(i), i % 7 ? record + "\n" : ""));
         expected += i % 7 ? record + "\n" : "";
     }
-    const rlimit few{64, before.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-    for (const Crew &crew : kCrews)
-        for (const Way way : {Way::map, Way::run}) {
-            Engine engine = make_engine(crew);
-            const Outcome outcome = complete(engine, way, bundled("identity"), paths, {});
-            EXPECT_EQ(outcome.bytes, expected);
-            expect_accounted(outcome.report, paths, split(expected).size());
-        }
+    for (const Isolation isolation : {Isolation::thread, Isolation::process}) {
+        // Worker processes have their descriptors from 100 on.
+        const rlimit few{isolation == Isolation::thread ? 64u : 128u, before.rlim_max};
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+        for (const Crew &crew : kCrews)
+            for (const Way way : {Way::map, Way::run}) {
+                Engine engine = make_engine(crew);
+                RunOptions options;
+                options.isolation = isolation;
+                const Outcome outcome = complete(engine, way, bundled("identity"), paths, options);
+                EXPECT_TRUE(outcome.bytes == expected);
+                expect_accounted(outcome.report, paths, split(expected).size());
+            }
+    }
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 

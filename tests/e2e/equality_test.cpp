@@ -1,5 +1,5 @@
-// The strongest oracle: output is byte for byte the same for any worker count, node plan, batch
-// size and way out.
+// The strongest oracle (I18): output is byte for byte the same for any worker count, node plan,
+// isolation, batch size and way out.
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
@@ -65,9 +65,9 @@ std::string events(std::uint64_t seed, std::size_t count) {
     return bytes;
 }
 
-class Equality : public ::testing::TestWithParam<std::tuple<std::uint32_t, const char *>> {
+class Equality : public ::testing::TestWithParam<Crew> {
   protected:
-    Crew crew() const { return {std::get<0>(GetParam()), std::get<1>(GetParam())}; }
+    Crew crew() const { return GetParam(); }
 
     // Three sources: one that lacks its last delimiter, an empty one, one that is whole or not.
     Job text_job(const std::string &plugin, bool whole) {
@@ -109,7 +109,7 @@ class Equality : public ::testing::TestWithParam<std::tuple<std::uint32_t, const
         std::uint64_t whole = 1;
         for (const std::string &path : job.paths)
             whole = std::max<std::uint64_t>(whole, std::filesystem::file_size(path));
-        std::vector<RunOptions> all(3, job.options);
+        std::vector<RunOptions> all(3, in(crew(), job.options));
         all[0].batch_records = 1;
         all[2].batch_bytes = whole;
         return all;
@@ -188,12 +188,23 @@ TEST_P(Equality, CountBySum) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, Equality,
-                         ::testing::Combine(::testing::Values(0u, 1u, 2u, 7u),
-                                            ::testing::Values("1", "@2", "@4")),
+std::vector<Crew> crews() {
+    std::vector<Crew> all;
+    for (const char *nodes : {"1", "@2", "@4"}) {
+        for (const std::uint32_t workers : {0u, 1u, 2u, 7u})
+            all.push_back({workers, nodes, Isolation::thread});
+        for (const std::uint32_t workers : {1u, 2u, 7u})
+            all.push_back({workers, nodes, Isolation::process});
+    }
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, Equality, ::testing::ValuesIn(crews()),
                          [](const auto &given) {
-                             return "Workers" + std::to_string(std::get<0>(given.param)) + "Nodes" +
-                                    std::string(1, std::string(std::get<1>(given.param)).back());
+                             return "Workers" + std::to_string(given.param.workers) + "Nodes" +
+                                    std::string(1, given.param.nodes.back()) +
+                                    (given.param.isolation == Isolation::thread ? "Threads"
+                                                                                : "Processes");
                          });
 
 } // namespace

@@ -1,11 +1,11 @@
 // Records that fail: under raise the lowest one ends the run, under skip and collect it alone is
 // missing.
-#include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
+#include "support/intake.hpp"
 #include "support/oracle.hpp"
 #include "support/runs.hpp"
 #include "support/sheet.hpp"
@@ -19,21 +19,6 @@ std::vector<RunOptions> batchings(std::uint64_t whole) {
     return {with_batch_records(1), with_batch_records(100), RunOptions{}, with_batch_bytes(1000),
             with_batch_bytes(whole)};
 }
-
-// A descriptor that takes all output at once, to be read afterwards.
-class Intake {
-  public:
-    Intake() : fd_(::memfd_create("intake", MFD_CLOEXEC)) {}
-    ~Intake() { ::close(fd_); }
-    Intake(const Intake &) = delete;
-    Intake &operator=(const Intake &) = delete;
-
-    OutputTarget target() const { return {OutputTarget::Kind::descriptor, {}, fd_}; }
-    std::string bytes() const { return read_file("/proc/self/fd/" + std::to_string(fd_)); }
-
-  private:
-    const int fd_;
-};
 
 class RecordErrors : public ::testing::Test {
   protected:

@@ -60,7 +60,9 @@ class Stress {
             memory_.push_back(std::move(store::OutputMemory::create(4096, kMirrored).value()));
             counters.push_back({&state_.slot(i).ring_released, &state_.slot(i).overflow_released});
         }
-        outputs_.emplace(memory_, std::move(counters));
+        store::OutputPlaces places;
+        places.rings = &memory_;
+        outputs_.emplace(places, std::move(counters));
         state_.header().over.store(0);
     }
 
@@ -108,7 +110,7 @@ class Stress {
             area.commit(text.size());
             entry.result = {};
             entry.result.begin = claim->sequence;
-            entry.result.output = area.finish(0);
+            entry.result.output = area.finish({});
             claimer.done(*claim);
         }
         unused_.fetch_add(sum);

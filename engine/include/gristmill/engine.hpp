@@ -5,10 +5,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <gristmill/batch.hpp>
 #include <gristmill/error.hpp>
+#include <gristmill/hosting.hpp>
 #include <gristmill/options.hpp>
 #include <gristmill/report.hpp>
 #include <gristmill/topology.hpp>
@@ -21,6 +23,13 @@ struct PluginSpec {
     std::string symbol = "gm_plugin";  // of its `struct gm_plugin`
     std::string config{};              // handed to create()
 };
+
+// A program that gets each batch on its standard input, and whose standard output is the batch's.
+struct CommandSpec {
+    std::vector<std::string> arguments{}; // the program first, looked up in PATH
+};
+
+using Payload = std::variant<PluginSpec, CommandSpec, HostedPayload>;
 
 // Where run() puts its output: nowhere, into a file, or to an open descriptor.
 struct OutputTarget {
@@ -77,18 +86,25 @@ class Engine {
     static Result<Engine> create(const EngineOptions &options);
     Engine(Engine &&) noexcept;
     Engine &operator=(Engine &&) noexcept;
-    ~Engine(); // joins the workers
+    ~Engine(); // ends the workers
 
     const Plan &plan() const;
 
-    // Maps a plugin over the records of regular files and keeps the output in memory.
-    Result<Results> map(const PluginSpec &plugin, const std::vector<std::string> &paths,
+    // Maps a payload over the records of regular files and keeps the output in memory.
+    Result<Results> map(const Payload &payload, const std::vector<std::string> &paths,
                         const RunOptions &options);
 
-    // The same with the output written, in order, to `output`. A regular file named by its path
+    // The same over items of a language binding.
+    Result<Results> map(const Payload &payload, const ItemFeed &items, const RunOptions &options);
+
+    // map() with the output written, in order, to `output`. A regular file named by its path
     // appears under that name only when the run succeeded.
-    Result<RunOutcome> run(const PluginSpec &plugin, const std::vector<std::string> &paths,
+    Result<RunOutcome> run(const Payload &payload, const std::vector<std::string> &paths,
                            const OutputTarget &output, const RunOptions &options);
+
+    // The output over items is thrown away.
+    Result<RunOutcome> run(const Payload &payload, const ItemFeed &items,
+                           const RunOptions &options);
 
   private:
     struct State;

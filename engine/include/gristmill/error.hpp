@@ -20,6 +20,8 @@ enum class ErrorKind : std::uint8_t {
     too_many_errors, // more records failed than max_errors allows
     plugin,          // the plugin does not load, breaks the ABI, or failed a whole batch
     output,          // the output cannot be written
+    crashed,         // a worker process died, and its work could not be done by another one
+    timeout,         // a payload made no progress for longer than it may
     memory,          // the machine has no room for what was asked
     accounting,      // the engine lost count of a record: a bug of the engine, never the user's
     interrupted,     // the caller asked to stop
@@ -35,6 +37,8 @@ struct RecordFailure {
     std::string type;               // class of the error, "RecordError" for plugins
     std::string reason;             // what the payload said
     std::string excerpt;            // the first bytes of the record, at most 256
+    std::string details{};          // a traceback, for people; may be empty
+    std::string original{};         // the exception itself, packed by the binding that raised it
 };
 
 struct Error {
@@ -42,7 +46,10 @@ struct Error {
     std::string message;   // whole sentence, names the thing and the way out
     std::string path = {}; // the file concerned, empty when there is none
     int os_errno = 0;      // errno of the call that failed, 0 when none did
-    std::optional<RecordFailure> record = {}; // for kind record
+    std::optional<RecordFailure> record = {}; // the record that is to blame, if one is
+    bool out_of_memory = false; // kind crashed: the kernel ended the worker for want of memory
+    std::string details = {};   // a traceback, for people
+    bool plugin_load = false;   // kind plugin: its file does not load, or is no plugin
 };
 
 // A value, or the error that kept it from being made. Never both, never empty.

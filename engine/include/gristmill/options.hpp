@@ -8,6 +8,8 @@
 #include <vector>
 
 #include <gristmill/error.hpp>
+#include <gristmill/hosting.hpp>
+#include <gristmill/report.hpp>
 
 namespace gristmill {
 
@@ -17,6 +19,10 @@ enum class Order : std::uint8_t { index, none };
 // What happens to a record that fails. `raise`: the run ends with the error of the lowest failing
 // record; `skip`: it is counted; `collect`: it is counted and described in Results::errors.
 enum class OnError : std::uint8_t { raise, skip, collect };
+
+// Where the payload runs: in processes of its own, which may crash without harm, or in threads of
+// this one.
+enum class Isolation : std::uint8_t { process, thread };
 
 // How records lie in the input.
 struct Framing {
@@ -44,6 +50,7 @@ struct EngineOptions {
     std::optional<std::uint32_t> workers{}; // none: one for each CPU we may use; 0: the caller works
     NodeRequest nodes{};
     bool smt = true; // use SMT siblings too, after all physical cores
+    NurseryLaunch hosted{}; // for HostedPayload
 };
 
 struct RunOptions {
@@ -57,9 +64,18 @@ struct RunOptions {
     std::optional<std::uint64_t> max_errors{}; // with skip or collect
     std::uint64_t memory_bytes = std::uint64_t{512} << 20; // in flight: half input, half output
 
+    Isolation isolation = Isolation::process; // with workers = 0 the caller's thread works anyway
+    std::uint32_t retries = 2;    // of a whole batch whose worker died, before its records go one by one
+    std::uint64_t timeout_ns = 0; // longest time without progress in a worker process; 0: any
+
+    std::uint32_t batches_per_worker = 0; // a worker process is replaced after so many; 0: never
+
     // Called by the thread that called the engine, every 100 ms and after each signal; true stops
     // the run with ErrorKind::interrupted. May be empty.
     std::function<bool()> interrupted{};
+
+    // Called by the same thread about ten times a second, and once at the end. May be empty.
+    std::function<void(const RunProgress &)> progress{};
 
     // Tests only: bytes that one read asks for at most, 0 = no limit.
     std::uint64_t test_read_bytes = 0;

@@ -17,6 +17,16 @@ struct NodeReport {
     double busy_seconds = 0;          // sum over the node's workers
 };
 
+// How far a run has come: what has left it in order so far.
+struct RunProgress {
+    std::uint64_t records = 0;     // input records
+    std::uint64_t failed = 0;
+    std::uint64_t input_bytes = 0;
+    std::uint64_t retries = 0;
+    std::uint32_t workers_busy = 0; // inside their payload just now
+    double seconds = 0;            // since it began
+};
+
 struct Report {
     // Input records. Complete runs: read = emitted + filtered + failed, discarded = 0. Runs that
     // end early: read = emitted + filtered + failed + discarded.
@@ -41,7 +51,8 @@ struct Report {
     std::uint64_t batch_bytes_median = 0; // of a sample of at most 1024 batches
     std::uint64_t batch_bytes_max = 0;
     std::uint64_t overflow_batches = 0; // whose output did not fit the output ring
-    std::uint64_t retries = 0;
+    std::uint64_t retries = 0;       // batches worked on again, because their worker died
+    std::uint64_t worker_deaths = 0;
 
     std::vector<NodeReport> nodes{};
 

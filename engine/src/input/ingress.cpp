@@ -14,14 +14,13 @@ using ring::BatchKind;
 
 namespace {
 
-constexpr std::uint64_t kSlotsMax = 1024;
-
 bool fixed_batches(const RunOptions &options) {
     return options.batch_records || options.batch_bytes;
 }
 
 constexpr std::uint32_t kLookAheadAdapting = 2; // ready batches per worker (rule R5)
 constexpr std::uint32_t kLookAheadSettled = 8;
+constexpr std::uint64_t kItemsMax = 65536; // of one batch
 
 ring::PublishLimits publish_limits(const IngressLimits &limits) {
     ring::PublishLimits publish;
@@ -35,6 +34,8 @@ ring::SizerLimits sizer_limits(const IngressLimits &limits) {
     sizer.workers = limits.workers;
     sizer.batch_bytes_max = limits.batch_bytes_max;
     sizer.output_bytes_max = limits.output_bytes_max;
+    if (limits.batch_wall_ns > 0)
+        sizer.wall_ns_target = limits.batch_wall_ns;
     return sizer;
 }
 
@@ -42,14 +43,15 @@ ring::SizerLimits sizer_limits(const IngressLimits &limits) {
 
 std::uint16_t source_slots() {
     return static_cast<std::uint16_t>(
-        std::clamp<std::uint64_t>(os::descriptor_limit() / 4, 1, kSlotsMax));
+        std::clamp<std::uint64_t>(os::descriptor_limit() / 4, 1, record::kSourceSlotsMax));
 }
 
-Ingress::Ingress(RunState state, const std::vector<std::string> &paths, const RunOptions &options,
-                 const IngressLimits &limits, record::SourceTable &table)
-    : paths_(paths), options_(options), table_(table),
+Ingress::Ingress(RunState state, const std::vector<std::string> &paths, const ItemFeed *items,
+                 const RunOptions &options, const IngressLimits &limits,
+                 record::SourceTable &table)
+    : paths_(paths), items_(items), options_(options), table_(table),
       publisher_(state, publish_limits(limits)), sizer_(sizer_limits(limits)), workers_(limits.workers),
-      ring_entries_(state.header().entries), opened_(table.size()) {}
+      ring_entries_(state.header().entries), opened_(std::min(table.size(), source_slots())) {}
 
 bool Ingress::needs_cutter() const {
     switch (options_.framing.kind) {
@@ -66,6 +68,8 @@ bool Ingress::needs_cutter() const {
 // While the sizer adapts, and near the end, few batches lie ready, so that its decisions take
 // effect at once. Otherwise many do: one wake of this thread then serves many claims.
 std::uint32_t Ingress::look_ahead() const {
+    if (items_)
+        return kLookAheadAdapting * workers_; // nobody knows how many are left
     if (fixed_batches(options_))
         return ring_entries_;
     const std::uint64_t left = whole_bytes_ - std::min(whole_bytes_, position_);
@@ -92,6 +96,8 @@ bool Ingress::wants_to_publish() {
 
 // Size of the batch that comes next; nullopt while no file can be opened for it.
 std::optional<std::uint64_t> Ingress::next_bytes() {
+    if (items_)
+        return options_.batch_bytes ? *options_.batch_bytes : sizer_.target_bytes();
     if (!source_open_)
         return free_slot() ? std::optional<std::uint64_t>(1) : std::nullopt;
     const std::uint64_t left = whole_bytes_ - std::min(whole_bytes_, position_);
@@ -106,6 +112,8 @@ std::optional<std::uint64_t> Ingress::next_bytes() {
 
 // One step: opens a file, publishes a batch, or ends a file. False: not now.
 bool Ingress::publish_next() {
+    if (items_)
+        return publish_items();
     if (!source_open_)
         return open_next();
     if (position_ >= whole_bytes_) {
@@ -146,7 +154,7 @@ bool Ingress::open_next() {
     slot_ = *slot;
     source_bytes_.back() = file->bytes;
     opened_[slot_] = {std::move(*file), 0, true, false};
-    table_.set(slot_, {current().file.fd.get(), current().file.bytes});
+    table_.set(slot_, current().file.fd.get(), current().file.bytes);
     if (current().file.fd.valid())
         os::advise_sequential(current().file.fd.get());
     position_ = 0;
@@ -161,6 +169,53 @@ bool Ingress::open_next() {
         sizer_.begin_source(current().file.bytes);
     source_open_ = true;
     return true;
+}
+
+// The file that items go through takes the place of a source that was opened.
+bool Ingress::begin_items() {
+    source_bytes_.push_back(0);
+    Result<ItemFile> file = ItemFile::create();
+    if (!file) {
+        fail(std::move(file.error()));
+        return false;
+    }
+    item_file_ = std::move(*file);
+    opened_[0].in_use = true;
+    // It grows while workers read from it; they are told how far each time.
+    constexpr std::uint64_t any_bytes = std::uint64_t{1} << 62;
+    table_.set(0, item_file_->fd(), any_bytes);
+    sizer_.begin_source(1);
+    return true;
+}
+
+// One batch of items, as many as are worth one.
+bool Ingress::publish_items() {
+    if (!publisher_.window_open() || !publisher_.may_publish(*next_bytes()))
+        return false;
+    if (!item_file_ && !begin_items())
+        return false;
+    Result<ItemChunk> chunk =
+        items_->pull(options_.batch_records.value_or(kItemsMax), *next_bytes());
+    if (chunk && !chunk->frames.empty())
+        if (Result<void> kept = item_file_->append(chunk->frames); !kept)
+            chunk = kept.error();
+    if (!chunk) {
+        fail(std::move(chunk.error()));
+        return false;
+    }
+    if (chunk->records > 0) {
+        BatchInput input;
+        input.kind = BatchKind::exact;
+        input.begin = position_;
+        input.end = position_ = source_bytes_.back() = item_file_->bytes();
+        input.record_count = chunk->records;
+        publish(input);
+    }
+    if (chunk->end) {
+        publisher_.end();
+        finished_ = true;
+    }
+    return !finished_;
 }
 
 bool Ingress::publish_arithmetic(std::uint64_t bytes) {
@@ -263,6 +318,8 @@ void Ingress::batch_retired(const BatchInput &input, const ring::BatchResult &re
     if (input.kind == BatchKind::source_error)
         return;
     --opened_[input.source_slot].batches_out;
+    if (item_file_)
+        item_file_->release(input.begin, input.end);
     close_if_done(input.source_slot);
 }
 

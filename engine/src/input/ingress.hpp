@@ -1,4 +1,5 @@
-// Ingress for files: opens them, divides them, publishes batches as far as the ring allows.
+// Ingress: opens files and divides them, or takes items, and publishes batches as far as the ring
+// allows.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <gristmill/options.hpp>
 
 #include "input/file_source.hpp"
+#include "input/item_file.hpp"
 #include "input/sequential_cutter.hpp"
 #include "record/source_table.hpp"
 #include "ring/batch_sizer.hpp"
@@ -25,6 +27,7 @@ struct IngressLimits {
     std::uint64_t input_bytes = 0;      // in flight
     std::uint64_t batch_bytes_max = 0;  // of an adaptive batch
     std::uint64_t output_bytes_max = 0; // of a batch's output; 0: no limit
+    std::uint64_t batch_wall_ns = 0;    // to aim at; 0: the usual
 };
 
 // Files are read by the workers; ingress publishes byte ranges. Only where the framing needs a
@@ -34,9 +37,9 @@ struct IngressLimits {
 // Threads: the coordinator's.
 class Ingress {
   public:
-    // All outlive this.
-    Ingress(RunState state, const std::vector<std::string> &paths, const RunOptions &options,
-            const IngressLimits &limits, record::SourceTable &table);
+    // All outlive this. `items`: the source, instead of paths; none: null.
+    Ingress(RunState state, const std::vector<std::string> &paths, const ItemFeed *items,
+            const RunOptions &options, const IngressLimits &limits, record::SourceTable &table);
 
     // Publishes what may be published now. Blocks only for opening and cutting files.
     void pump();
@@ -68,6 +71,8 @@ class Ingress {
     bool publish_next();
     bool publish_arithmetic(std::uint64_t bytes);
     bool publish_cut();
+    bool publish_items();
+    bool begin_items();
     void publish(const ring::BatchInput &input);
     void publish_oversized(const ring::BatchInput &input);
     void fail(Error error);
@@ -77,6 +82,7 @@ class Ingress {
     Opened &current() { return opened_[slot_]; }
 
     const std::vector<std::string> &paths_;
+    const ItemFeed *const items_;
     const RunOptions &options_;
     record::SourceTable &table_;
     ring::Publisher<ring::SystemAtomics> publisher_;
@@ -91,6 +97,7 @@ class Ingress {
     std::uint64_t whole_bytes_ = 0; // of the current source: without a partial fixed record
     bool source_open_ = false;
     bool finished_ = false;
+    std::optional<ItemFile> item_file_;
     std::optional<Error> failure_;
 };
 

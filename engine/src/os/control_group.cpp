@@ -80,4 +80,16 @@ std::uint64_t memory_headroom_bytes() {
                : static_cast<std::uint64_t>(least);
 }
 
+std::uint64_t oom_kills() {
+    for (const std::string &folder : folders("memory"))
+        for (const char *file : {"memory.events", "memory.oom_control"}) {
+            std::ifstream events(folder + file);
+            std::string name;
+            for (std::uint64_t count = 0; events >> name >> count;)
+                if (name == "oom_kill")
+                    return count;
+        }
+    return 0;
+}
+
 } // namespace gristmill::os

@@ -122,6 +122,19 @@ int write_full(int fd, std::span<const std::byte> data) noexcept {
     return 0;
 }
 
+int pwrite_full(int fd, std::span<const std::byte> data, std::uint64_t offset) noexcept {
+    while (!data.empty()) {
+        const ssize_t put = ::pwrite(fd, data.data(), data.size(), static_cast<off_t>(offset));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return put < 0 ? errno : EIO;
+        data = data.subspan(static_cast<std::size_t>(put));
+        offset += static_cast<std::uint64_t>(put);
+    }
+    return 0;
+}
+
 void advise_sequential(int fd) noexcept { ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); }
 
 std::uint64_t descriptor_limit() noexcept {

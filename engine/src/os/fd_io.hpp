@@ -31,6 +31,9 @@ std::int64_t pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offse
 // never a signal, whatever the process does about SIGPIPE.
 int write_full(int fd, std::span<const std::byte> data) noexcept;
 
+// Writes all of it at `offset` of a file; 0, or errno.
+int pwrite_full(int fd, std::span<const std::byte> data, std::uint64_t offset) noexcept;
+
 // Tells the kernel that the file will be read from front to back.
 void advise_sequential(int fd) noexcept;
 

@@ -112,7 +112,8 @@ Result<void> grow_memfd(int fd, std::uint64_t bytes) {
     do
         result = ::ftruncate(fd, static_cast<off_t>(bytes));
     while (result < 0 && errno == EINTR);
-    if (result < 0)
+    // Another process may have made it larger meanwhile: then this would have shrunk it.
+    if (result < 0 && memfd_bytes(fd) < std::max<std::uint64_t>(bytes, 1))
         return memory_error("cannot size shared memory (see RLIMIT_FSIZE, ulimit -f)", bytes);
     return {};
 }

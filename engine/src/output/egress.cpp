@@ -19,6 +19,14 @@ ring::RetireOrder retire_order(Order order) {
 }
 
 constexpr std::size_t kExcerptShown = 256;
+constexpr std::uint64_t kDeadLetterBytesMax = std::uint64_t{1} << 31;
+
+// Deaths and timeouts are errors of their own kind; everything else is `otherwise`.
+ErrorKind kind_of(const std::string &type, ErrorKind otherwise) {
+    if (type == "WorkerCrashed")
+        return ErrorKind::crashed;
+    return type == "PayloadTimeout" ? ErrorKind::timeout : otherwise;
+}
 
 } // namespace
 
@@ -35,15 +43,14 @@ std::uint64_t Egress::retire() {
 }
 
 // One batch leaves. False: the run ends behind it.
-bool Egress::deliver(std::uint64_t sequence, RunState::Entry &entry) {
-    const std::uint32_t worker = ring::StateWord::unpack(entry.state.load()).worker;
+bool Egress::deliver(std::uint64_t sequence, const RunState::Entry &in_ring) {
+    const std::uint32_t worker = ring::StateWord::unpack(in_ring.state.load()).worker;
+    const Taken entry{in_ring.input, in_ring.result};
     const BatchResult &result = entry.result;
     const auto view = parts_.outputs.view(worker, result.output);
     if (!view) {
-        Error error;
-        error.kind = ErrorKind::memory;
-        error.message = "the output of batch " + std::to_string(sequence) + " cannot be reached";
-        return stop(std::move(error));
+        report_.add_discarded(result);
+        return stop(lost_output_error(sequence, result.output.place));
     }
     if (parts_.options.order == Order::none) {
         records_of_batch_.resize(std::max(records_of_batch_.size(), sequence + 1));
@@ -58,15 +65,29 @@ bool Egress::deliver(std::uint64_t sequence, RunState::Entry &entry) {
     return goes_on;
 }
 
+Error Egress::lost_output_error(std::uint64_t sequence, OutputPlace place) const {
+    Error error;
+    const std::string batch = "the output of batch " + std::to_string(sequence);
+    if (place == OutputPlace::lost || place == OutputPlace::collection) {
+        error.kind = ErrorKind::memory;
+        error.message = batch + " found no memory; write it to a file with gm.run(output=...)";
+    } else {
+        error.kind = ErrorKind::crashed;
+        error.message = batch + " cannot be reached: its worker's memory is spoilt, or there is no "
+                                "memory to map it";
+    }
+    return error;
+}
+
 // What became of the batch decides what is delivered, and whether the run goes on.
-bool Egress::judge(std::uint64_t sequence, RunState::Entry &entry,
+bool Egress::judge(std::uint64_t sequence, const Taken &entry,
                    const store::OutputView &view) {
     const BatchInput &input = entry.input;
     const BatchResult &result = entry.result;
     if (input.kind == BatchKind::source_error)
         return stop(parts_.sources.failure(input.source));
     if (result.fault == Fault::none)
-        return hand_over(sequence, entry, view.output);
+        return hand_over(sequence, entry, view);
     if (result.fault == Fault::record)
         return judge_records(sequence, entry, view);
 
@@ -88,13 +109,13 @@ bool Egress::judge(std::uint64_t sequence, RunState::Entry &entry,
     }
     if (parts_.options.on_error == OnError::raise) {
         report_.add_discarded(result);
-        return stop(plugin_error(sequence, input, result, note.reason));
+        return stop(plugin_error(sequence, input, result, note));
     }
     return add_failure(sequence, input, note, true) && hand_over(sequence, entry, {});
 }
 
 // Descriptions of the failed records: the worker's, or one made here for what no worker saw.
-std::vector<record::FailureNote> Egress::notes_of(const RunState::Entry &entry,
+std::vector<record::FailureNote> Egress::notes_of(const Taken &entry,
                                                   const store::OutputView &view) const {
     if (entry.input.kind != BatchKind::oversized)
         return record::decode_notes(view.faults).value_or(std::vector<record::FailureNote>{});
@@ -107,14 +128,14 @@ std::vector<record::FailureNote> Egress::notes_of(const RunState::Entry &entry,
     return {note};
 }
 
-bool Egress::judge_records(std::uint64_t sequence, const RunState::Entry &entry,
+bool Egress::judge_records(std::uint64_t sequence, const Taken &entry,
                            const store::OutputView &view) {
     const std::vector<record::FailureNote> notes = notes_of(entry, view);
     if (parts_.options.on_error != OnError::raise) {
         for (const record::FailureNote &note : notes)
             if (!add_failure(sequence, entry.input, note, false))
                 return false;
-        return hand_over(sequence, entry, view.output);
+        return hand_over(sequence, entry, view);
     }
     record::FailureNote lowest;
     if (!notes.empty())
@@ -124,8 +145,10 @@ bool Egress::judge_records(std::uint64_t sequence, const RunState::Entry &entry,
     const std::uint64_t before = std::min<std::uint64_t>(lowest.output_before, view.output.size());
     RecordFailure failure = describe(entry.input, lowest);
     RetiredBatch retired;
-    retired.output = {sequence, entry.input.source, entry.result.begin,
-                      view.output.first(before), 0, false};
+    retired.output.sequence = sequence;
+    retired.output.source = entry.input.source;
+    retired.output.byte_offset = entry.result.begin;
+    retired.output.data = view.output.first(before);
     if (Result<void> delivered = parts_.sink.deliver(retired); !delivered) {
         report_.add_discarded(entry.result);
         return stop(delivered.error());
@@ -136,11 +159,17 @@ bool Egress::judge_records(std::uint64_t sequence, const RunState::Entry &entry,
     return stop(std::move(error));
 }
 
-bool Egress::hand_over(std::uint64_t sequence, const RunState::Entry &entry, ByteView data) {
+bool Egress::hand_over(std::uint64_t sequence, const Taken &entry,
+                       const store::OutputView &view) {
     const BatchResult &result = entry.result;
     RetiredBatch retired;
-    retired.output = {sequence, entry.input.source,    result.begin,
-                      data,     result.output_records, result.ends_open};
+    retired.output.sequence = sequence;
+    retired.output.source = entry.input.source;
+    retired.output.byte_offset = result.begin;
+    retired.output.data = view.output;
+    retired.output.lengths = view.lengths;
+    retired.output.record_count = result.output_records;
+    retired.output.ends_open = result.ends_open;
     retired.read = result.read;
     retired.delimiter_added = result.delimiter_added;
     retired.last_record_gave = result.last_record_gave;
@@ -167,11 +196,13 @@ bool Egress::stop(Error error) {
 bool Egress::add_failure(std::uint64_t sequence, const BatchInput &input,
                          const record::FailureNote &note, bool whole_batch) {
     RecordFailure failure = describe(input, note);
-    if (whole_batch)
+    if (whole_batch && note.type.empty())
         failure.type = "PluginError";
     if (parts_.dead_letters) {
         std::vector<std::byte> record;
-        const std::uint64_t bytes = whole_batch ? input.end - input.begin : note.record_bytes;
+        // What a worker says is believed no further than memory goes.
+        const std::uint64_t said = whole_batch ? input.end - input.begin : note.record_bytes;
+        const std::uint64_t bytes = std::min(said, kDeadLetterBytesMax);
         ByteView whole = bytes_of(note.excerpt);
         if (whole.size() < bytes) {
             record = parts_.sources.bytes_of(input.source_slot, note.byte_offset, bytes);
@@ -197,7 +228,9 @@ RecordFailure Egress::describe(const BatchInput &input,
     failure.byte_offset = note.byte_offset;
     failure.record_index = note.index + (known ? report_.read() : 0);
     failure.index_known = known;
-    failure.type = "RecordError";
+    failure.type = note.type.empty() ? "RecordError" : note.type;
+    failure.details = note.details;
+    failure.original = note.original;
     failure.reason = note.reason;
     failure.excerpt = note.excerpt.substr(0, kExcerptShown);
     if (failure.excerpt.empty() && note.record_bytes > 0) // too long for any worker to hold
@@ -209,7 +242,8 @@ RecordFailure Egress::describe(const BatchInput &input,
 
 Error Egress::record_error(const RecordFailure &failure) const {
     Error error;
-    error.kind = ErrorKind::record;
+    error.kind = kind_of(failure.type, ErrorKind::record);
+    error.details = failure.details;
     error.path = failure.source;
     error.message = "record ";
     if (failure.index_known)
@@ -229,13 +263,14 @@ Error Egress::source_error(const BatchInput &input, const record::FailureNote &n
 }
 
 Error Egress::plugin_error(std::uint64_t sequence, const BatchInput &input,
-                           const BatchResult &result, const std::string &reason) const {
+                           const BatchResult &result, const record::FailureNote &note) const {
     Error error;
-    error.kind = ErrorKind::plugin;
+    error.kind = kind_of(note.type, ErrorKind::plugin);
+    error.details = note.details;
     error.path = parts_.sources.name(input.source);
     error.message = "batch " + std::to_string(sequence) + " (" + std::to_string(result.read) +
                     " records, bytes " + std::to_string(result.begin) + " to " +
-                    std::to_string(result.end) + " of '" + error.path + "'): " + reason;
+                    std::to_string(result.end) + " of '" + error.path + "'): " + note.reason;
     return error;
 }
 

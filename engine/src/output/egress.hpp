@@ -69,17 +69,25 @@ class Egress {
     // Checks the counts, and for a complete run the coverage: `source_bytes[i]` of source i.
     Result<void> check(const std::vector<std::uint64_t> &source_bytes, bool complete) const;
 
+    // What has been retired so far.
+    const Report &so_far() const { return report_.so_far(); }
     Report report() { return report_.finish(); }
     std::vector<RecordFailure> take_failures();
 
   private:
-    bool deliver(std::uint64_t sequence, RunState::Entry &entry);
-    bool judge(std::uint64_t sequence, RunState::Entry &entry, const store::OutputView &view);
-    bool judge_records(std::uint64_t sequence, const RunState::Entry &entry,
+    // A retired entry as it was when it was looked at: workers may still write to the ring's memory.
+    struct Taken {
+        ring::BatchInput input;
+        ring::BatchResult result;
+    };
+    bool deliver(std::uint64_t sequence, const RunState::Entry &entry);
+    bool judge(std::uint64_t sequence, const Taken &entry, const store::OutputView &view);
+    bool judge_records(std::uint64_t sequence, const Taken &entry,
                        const store::OutputView &view);
-    std::vector<record::FailureNote> notes_of(const RunState::Entry &entry,
+    std::vector<record::FailureNote> notes_of(const Taken &entry,
                                               const store::OutputView &view) const;
-    bool hand_over(std::uint64_t sequence, const RunState::Entry &entry, ByteView data);
+    bool hand_over(std::uint64_t sequence, const Taken &entry,
+                   const store::OutputView &view);
     bool stop(Error error);
     bool add_failure(std::uint64_t sequence, const ring::BatchInput &input,
                      const record::FailureNote &note, bool whole_batch);
@@ -87,7 +95,8 @@ class Egress {
     Error record_error(const RecordFailure &failure) const;
     Error source_error(const ring::BatchInput &input, const record::FailureNote &note) const;
     Error plugin_error(std::uint64_t sequence, const ring::BatchInput &input,
-                       const ring::BatchResult &result, const std::string &reason) const;
+                       const ring::BatchResult &result, const record::FailureNote &note) const;
+    Error lost_output_error(std::uint64_t sequence, OutputPlace place) const;
 
     RunState state_;
     EgressParts parts_;

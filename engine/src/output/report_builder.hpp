@@ -24,6 +24,7 @@ class ReportBuilder {
     // A batch of which only a part was delivered, before the record that ended the run.
     void add_partly_delivered(const ring::BatchResult &result, std::uint64_t output_bytes);
 
+    const Report &so_far() const { return report_; } // without medians
     std::uint64_t read() const { return report_.read; }
     std::uint64_t failed() const { return report_.failed; }
 

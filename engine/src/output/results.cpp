@@ -1,6 +1,7 @@
 #include "output/results.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -14,7 +15,9 @@ void Results::State::count() {
     std::call_once(counted, [this] {
         first_record.assign(1, 0);
         for (OutputBatch &batch : batches) {
-            batch.record_count = record::scan_records(batch.data, framing).count;
+            batch.record_count = batch.lengths.empty()
+                                     ? record::scan_records(batch.data, framing).count
+                                     : batch.lengths.size() / sizeof(std::uint32_t);
             first_record.push_back(first_record.back() + batch.record_count);
         }
         report.output_records = first_record.back();
@@ -52,12 +55,33 @@ const std::vector<RecordFailure> &Results::errors() const { return state_->error
 
 namespace {
 
+// Bytes before a record, and behind it, that are its framing.
+std::uint64_t bytes_before(const Framing &framing) {
+    return framing.kind == Framing::Kind::u32le ? sizeof(std::uint32_t) : 0;
+}
+std::uint64_t bytes_behind(const Framing &framing) {
+    return framing.kind == Framing::Kind::delimiter ? framing.delimiter.size() : 0;
+}
+
+std::uint32_t length_of(const OutputBatch &batch, std::uint64_t record) {
+    std::uint32_t length = 0;
+    std::memcpy(&length, batch.lengths.data() + record * sizeof length, sizeof length);
+    return length;
+}
+
 // Where the framing of each record begins.
 std::unique_ptr<std::vector<std::uint64_t>> record_starts(const OutputBatch &batch,
                                                           const Framing &framing) {
     auto starts = std::make_unique<std::vector<std::uint64_t>>();
     starts->reserve(batch.record_count);
     std::uint64_t position = 0;
+    if (!batch.lengths.empty()) {
+        for (std::uint64_t i = 0; i < batch.record_count; ++i) {
+            starts->push_back(position);
+            position += bytes_before(framing) + length_of(batch, i) + bytes_behind(framing);
+        }
+        return starts;
+    }
     for (auto r = record::record_at(batch.data, framing, 0); r;
          r = record::record_at(batch.data, framing, position)) {
         starts->push_back(position);
@@ -74,14 +98,18 @@ std::span<const std::byte> Results::operator[](std::uint64_t i) const {
     const auto batch_index =
         std::size_t(std::upper_bound(first.begin(), first.end(), i) - first.begin() - 1);
     const OutputBatch &batch = state_->batches[batch_index];
+    const std::uint64_t in_batch = i - first[batch_index];
     std::uint64_t position = 0;
     {
         const std::lock_guard lock(state_->mutex);
         auto &starts = state_->offsets[batch_index];
         if (!starts)
             starts = record_starts(batch, state_->framing);
-        position = (*starts)[i - first[batch_index]];
+        position = (*starts)[in_batch];
     }
+    if (!batch.lengths.empty())
+        return batch.data.subspan(position + bytes_before(state_->framing),
+                                  length_of(batch, in_batch));
     const auto record = record::record_at(batch.data, state_->framing, position);
     return batch.data.subspan(record->begin, record->end - record->begin);
 }

@@ -8,7 +8,7 @@
 
 #include <gristmill/engine.hpp>
 
-#include "store/collection.hpp"
+#include "store/collected.hpp"
 
 namespace gristmill {
 
@@ -18,7 +18,7 @@ namespace gristmill {
 // Threads: any, once made; what is found out later is guarded by `counted` and `mutex`.
 // Owns:    the memory that the batches lie in.
 struct Results::State {
-    std::vector<store::Chunks> chunks;
+    store::Collected memory;
     std::vector<OutputBatch> batches; // record_count: set by count()
     Framing framing;
     bool ends_without_delimiter = false;

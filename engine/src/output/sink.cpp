@@ -16,10 +16,10 @@ constexpr std::uint64_t kLeaveFreeBytes = 64 * kMiB;
 Result<void> CollectSink::deliver(const RetiredBatch &batch) {
     if (batch.read > 0)
         ends_without_delimiter_ = batch.delimiter_added && batch.last_record_gave;
-    if (batch.output.data.empty())
+    if (batch.output.data.empty() && batch.output.lengths.empty())
         return {};
     batches_.push_back(batch.output);
-    collected_bytes_ += batch.output.data.size();
+    collected_bytes_ += batch.output.data.size() + batch.output.lengths.size();
     if (collected_bytes_ < kAskBeyondBytes)
         return {};
     // Asked again each time the collection has used half of what there was.

@@ -179,7 +179,7 @@ bool ExtentReader::finish(std::uint64_t first, std::uint64_t last, bool whole) {
     }
     batch_.data = {buffer_ptr_ + (first - base_), bytes};
     divide(batch_.data);
-    if (batch_.delimiter_added && last_record_apart_)
+    if ((batch_.delimiter_added || batch_.ends_open) && last_record_apart_)
         set_last_record_apart();
     if (tail_.bytes > 0) {
         tail_.index = batch_.record_count++;

@@ -18,12 +18,18 @@ struct FailureNote {
     std::int32_t os_errno = 0;       // of a source that cannot be read
     std::string reason{};
     std::string excerpt{}; // first bytes of the record
+    std::string type{};    // class of the error; empty: RecordError
+    std::string details{}; // a traceback, for people
+    std::string original{}; // the exception itself, as whoever raised it packs it
 };
 
 inline constexpr std::uint64_t kReasonBytesMax = 1024;
 inline constexpr std::uint64_t kExcerptBytesMax = 2048;
+inline constexpr std::uint64_t kTypeBytesMax = 128;
+inline constexpr std::uint64_t kDetailsBytesMax = 4096;
+inline constexpr std::uint64_t kOriginalBytesMax = 4096; // a longer one is left out
 
-// Size of the note in its encoded form; at most 4 KiB.
+// Size of the note in its encoded form; at most 12 KiB.
 std::uint64_t encoded_bytes(const FailureNote &note);
 // Writes encoded_bytes() bytes. Reason and excerpt are cut to their maxima.
 void encode(const FailureNote &note, std::byte *out);

@@ -47,6 +47,7 @@ struct AllRules {
     static constexpr bool idle_worker_tells_publisher = true;  // W4 of the model
     static constexpr bool error_waits_for_head = true;  // R7
     static constexpr bool window_spans_ring = true;     // R6: an entry is free once before it is
+    static constexpr bool notify_all_after_death = true; // section 2: a death may swallow a wake
 };
 
 } // namespace gristmill::ring

@@ -33,7 +33,35 @@ enum class Fault : std::uint8_t {
     record, // some records failed; their descriptions lie behind the output
     source, // the source could not be read; description behind the output
     plugin, // the whole batch failed; description behind the output
-    memory  // no memory for the batch
+    memory, // no memory for the batch
+    crash   // its worker died, and nothing is left to be tried; description behind the output
+};
+
+// What ended the last worker that held a batch.
+enum class Death : std::uint8_t { none, crashed, timed_out, killed_from_outside };
+
+// What a batch has given so far whose records are fed one at a time.
+struct IsolationProgress {
+    std::uint64_t output_bytes = 0; // in the isolation file
+    std::uint64_t note_bytes = 0;
+    std::uint64_t lengths = 0; // output records whose length is known
+    std::uint64_t emitted = 0;
+    std::uint64_t filtered = 0;
+    std::uint64_t failed = 0;
+};
+
+// How far a batch has come that killed its workers as a whole; survives the next death.
+//
+// Written by the batch's holder; by the supervisor between two holders.
+struct IsolationMark {
+    static constexpr std::uint32_t kNoRegion = ~std::uint32_t{0};
+    std::uint32_t region = kNoRegion; // of the isolation file; none: the batch is worked on whole
+    Death death = Death::none;
+    std::uint8_t spared = 0;      // how often the record in hand was tried again
+    std::int32_t exit_status = 0; // of the worker that died, as from waitpid(2)
+    std::uint64_t next = 0;       // records below are dealt with; one store makes a step
+    std::uint64_t in_hand = 0;    // next + 1 while that record is given to the payload
+    IsolationProgress progress[2]{}; // [next % 2] after the records below next; the other, before
 };
 
 // What became of it. Written by the worker before `done`, valid only with it.
@@ -67,6 +95,7 @@ struct alignas(64) BatchEntry {
     typename A::template Atomic<std::uint64_t> input_bytes{0};  // hint, for the input budget
     BatchInput input{};
     BatchResult result{};
+    IsolationMark isolation{};
 };
 
 } // namespace gristmill::ring

@@ -49,7 +49,8 @@ void BatchSizer::observe(const BatchObservation &batch) {
     const double present = double(target_bytes_);
     ++unchanged_;
     if (desired > present * kReasonToChange && batch.input_bytes >= target_bytes_ / 2)
-        target_bytes_ = static_cast<std::uint64_t>(std::min(desired, 2 * present));
+        target_bytes_ = static_cast<std::uint64_t>(
+            std::min(desired, 2 * std::max(present, double(batch.input_bytes))));
     else if (desired * kReasonToChange < present)
         target_bytes_ = static_cast<std::uint64_t>(std::max(desired, present / 2));
     target_bytes_ = std::max<std::uint64_t>(target_bytes_, 1);

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "os/crash_point.hpp"
 #include "ring/run_state.hpp"
 
 namespace gristmill::ring {
@@ -32,7 +33,9 @@ class Claimer {
         : state_(state), worker_(worker), incarnation_(incarnation), steal_order_(steal_order) {}
 
     // Claims a batch, if there is one that may be claimed: the head, or with `has_room` any.
-    std::optional<Claim> try_claim(bool has_room) {
+    // `look`: from the cursors on, or everywhere.
+    enum class Look : std::uint8_t { quick, thorough };
+    std::optional<Claim> try_claim(bool has_room, Look look = Look::quick) {
         const std::uint64_t head = state_.header().head.load();
         const std::uint64_t published = state_.header().published.load();
         if (Rules::head_always_claimable && head < published)
@@ -41,7 +44,7 @@ class Claimer {
         if (!has_room)
             return std::nullopt;
         for (const std::uint32_t node : steal_order_)
-            if (auto claim = search(node, head, published))
+            if (auto claim = search(node, head, published, look))
                 return announce(*claim);
         return std::nullopt;
     }
@@ -66,8 +69,10 @@ class Claimer {
         StateWord next = StateWord::unpack(claim.word);
         next.state = EntryState::done;
         std::uint64_t expected = claim.word;
+        os::crash_point("before done");
         if (!state_.entry(claim.sequence).state.compare_exchange_strong(expected, next.pack()))
             return false;
+        os::crash_point("done");
         A::fence();
         auto &h = state_.header();
         const std::uint64_t target = h.target.load();
@@ -94,21 +99,26 @@ class Claimer {
         word.state = EntryState::claimed;
         word.worker = static_cast<std::uint16_t>(worker_);
         word.incarnation = incarnation_;
+        os::crash_point("before claim");
         if (!entry.state.compare_exchange_strong(seen, word.pack()))
             return std::nullopt;
+        os::crash_point("claimed");
         return Claim{sequence, word.pack(), entry.home.load()};
     }
 
     // First ready entry of a home node (or of none), from the node's cursor on. The cursor is a
-    // hint: entries below it were seen claimed.
-    std::optional<Claim> search(std::uint32_t node, std::uint64_t head, std::uint64_t published) {
+    // hint: entries below it were seen claimed, and may have been given back since.
+    std::optional<Claim> search(std::uint32_t node, std::uint64_t head, std::uint64_t published,
+                                Look look) {
         std::uint64_t cursor = state_.cursor(node).load();
-        for (std::uint64_t s = std::max(cursor, head); s < published; ++s) {
+        const std::uint64_t first = look == Look::quick ? std::max(cursor, head) : head;
+        for (std::uint64_t s = first; s < published; ++s) {
             const std::uint32_t home = state_.entry(s).home.load();
             if (home != node && home != kNoHome)
                 continue;
             if (auto claim = take(s)) {
-                state_.cursor(node).compare_exchange_strong(cursor, s + 1);
+                if (cursor <= s)
+                    state_.cursor(node).compare_exchange_strong(cursor, s + 1);
                 return claim;
             }
         }
@@ -120,6 +130,7 @@ class Claimer {
     Claim announce(Claim claim) {
         auto &h = state_.header();
         const std::int32_t left = h.ready_count.fetch_sub(1) - 1;
+        os::crash_point("counted");
         if (left <= h.publish_wake_at.load())
             state_.publisher_event().notify();
         if (left > 0)
@@ -136,10 +147,11 @@ class Claimer {
         if (!room)
             slot.wants_room.store(1);
         const std::uint32_t ticket = slot.event.prepare_wait();
+        os::crash_point("going to sleep");
         const bool over = state_.header().over.load();
         std::optional<Claim> claim;
         if (Rules::recheck_before_sleep && !over)
-            claim = try_claim(room);
+            claim = try_claim(room, Look::thorough);
         if (over || claim || (!room && has_room())) {
             const bool woken = !slot.event.cancel_wait(ticket);
             if (woken && claim && state_.header().ready_count.load() > 0)

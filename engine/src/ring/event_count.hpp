@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "os/crash_point.hpp"
 #include "ring/atomics.hpp"
 
 namespace gristmill::ring {
@@ -54,11 +55,25 @@ class EventCount {
             const std::uint32_t next = (word + kEpoch) & ~kWaiting;
             // order: relaxed, the futex call orders itself
             if (word_.compare_exchange_weak(word, next, std::memory_order_relaxed)) {
+                os::crash_point("before wake");
                 A::wake_all(word_);
                 return true;
             }
         }
         return false;
+    }
+
+    // Like notify(), but wakes even when nobody is announced: a notifier that died may have taken
+    // the announcement and left the sleeper asleep.
+    void notify_after_death() noexcept {
+        A::fence();
+        // order: relaxed, the fence orders it behind the news
+        std::uint32_t word = word_.load(std::memory_order_relaxed);
+        // order: relaxed, the futex call orders itself
+        while (!word_.compare_exchange_weak(word, (word + kEpoch) & ~kWaiting,
+                                            std::memory_order_relaxed)) {
+        }
+        A::wake_all(word_);
     }
 
     // A hint, exact only behind a fence.

@@ -1,6 +1,7 @@
 // Ingress's side of the ring: publish batches, within the window, the look-ahead and the budget.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "ring/run_state.hpp"
@@ -37,7 +38,7 @@ class Publisher {
     // it, workers will wake the publisher as they finish.
     bool may_publish(std::uint64_t bytes) {
         auto &h = state_.header();
-        if (!window_open() || h.ready_count.load() >= std::int32_t(limits_.look_ahead))
+        if (!window_open() || ready_count() >= std::int32_t(limits_.look_ahead))
             return false;
         if (within_budget(bytes))
             return true;
@@ -49,7 +50,7 @@ class Publisher {
     // Has enough been claimed that another group is worth publishing? What a waiting publisher
     // checks before it sleeps.
     bool wants_to_publish(std::uint64_t next_bytes) {
-        return state_.header().ready_count.load() <= low_water() && may_publish(next_bytes);
+        return ready_count() <= low_water() && may_publish(next_bytes);
     }
 
     // Precondition: may_publish(). Workers hear of it with flush().
@@ -92,6 +93,20 @@ class Publisher {
   private:
     std::int32_t low_water() const { return std::int32_t(limits_.look_ahead / 2); }
 
+    // The counter, unless deaths may have left it too high: then the entries themselves.
+    std::int32_t ready_count() const {
+        const auto &h = state_.header();
+        const std::int32_t counted = h.ready_count.load();
+        if (counted <= low_water() || h.reclaims.load() == 0)
+            return counted;
+        std::int32_t ready = 0;
+        for (std::uint64_t s = h.head.load(); s < next_; ++s) {
+            const StateWord word = StateWord::unpack(state_.entry(s).state.load());
+            ready += word.state == EntryState::ready && word.lap == state_.lap(s);
+        }
+        return std::min(counted, ready);
+    }
+
     // In flight is what the entries say, counted anew each time: nothing to leak by a death.
     bool within_budget(std::uint64_t bytes) const {
         if (limits_.input_bytes == 0)
@@ -109,6 +124,7 @@ class Publisher {
     void add(const BatchInput &input, std::uint64_t bytes, std::uint16_t home, EntryState to) {
         auto &entry = state_.entry(next_);
         entry.input = input;
+        entry.isolation = {};
         entry.input_bytes.store(bytes);
         entry.home.store(home);
         const StateWord empty{EntryState::empty, 0, 0, 0, state_.lap(next_)};

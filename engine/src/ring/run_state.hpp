@@ -36,10 +36,15 @@ struct RunHeader {
     std::uint64_t entries_offset = 0;
 
     // Written by the coordinator.
-    alignas(64) Atomic<std::uint32_t> run_id{0};  // grows by one with each run
-    Atomic<std::uint32_t> over{1};                // the run has ended, or is given up
+    alignas(64) Atomic<std::uint32_t> run{1};     // RunWord: which run, and whether it is over
+    Atomic<std::uint32_t> over{1};                // the same, for those who are in the run
     Atomic<std::uint32_t> shutdown{0};            // no further run will come
     Atomic<std::uint32_t> publisher_is_egress{1}; // one thread does both and sleeps once
+    Atomic<std::uint64_t> order_bytes{0};         // length of the run's order, for processes
+
+    // Written by the nursery: what it is up to, and how many exits it has reported.
+    alignas(64) Atomic<std::uint32_t> nursery{0};
+    Atomic<std::uint32_t> exits{0};
 
     // Written by the publisher.
     alignas(64) Atomic<std::uint64_t> published{0}; // sequences below exist
@@ -52,10 +57,49 @@ struct RunHeader {
     Atomic<std::uint64_t> target{kNoSequence};     // wake egress when this one is done
 
     alignas(64) Atomic<std::int32_t> ready_count{0};
+    // Written by the supervisor: how often a dead worker's batches were given back in this run.
+    // From then on ready_count may be too high, by one for each death within a claim.
+    Atomic<std::uint32_t> reclaims{0};
 
     alignas(64) EventCount<A> egress_event{};
     alignas(64) EventCount<A> publisher_event{};
 };
+
+// The run, in one word: a worker decides by one look whether to take part, so that none can take
+// the last run's number for the next one's.
+struct RunWord {
+    std::uint32_t id = 0; // grows by one with each run
+    bool over = true;     // it has ended, or is given up
+
+    constexpr std::uint32_t pack() const noexcept { return (id << 1) | std::uint32_t{over}; }
+    static constexpr RunWord unpack(std::uint32_t word) noexcept {
+        return {word >> 1, (word & 1) != 0};
+    }
+};
+
+// How the life of a worker process ended, as whoever reaped it saw it.
+struct ExitReport {
+    bool exited = false;
+    std::uint16_t incarnation = 0; // of the process
+    std::int32_t status = 0;       // as from waitpid(2)
+
+    constexpr std::uint64_t pack() const noexcept {
+        return (std::uint64_t{exited} << 63) | (std::uint64_t{incarnation} << 32) |
+               static_cast<std::uint32_t>(status);
+    }
+    static constexpr ExitReport unpack(std::uint64_t word) noexcept {
+        return {(word >> 63) != 0, static_cast<std::uint16_t>(word >> 32),
+                static_cast<std::int32_t>(static_cast<std::uint32_t>(word))};
+    }
+};
+
+enum class StartFailure : std::uint32_t {
+    none,
+    payload, // it could not be made
+    loading  // its file could not be loaded
+};
+
+inline constexpr std::size_t kCpuMaskWords = 64; // CPUs 0 to 4095
 
 // What one worker tells and is told.
 template <class A>
@@ -66,13 +110,30 @@ struct alignas(128) WorkerSlot {
     EventCount<A> event{};                // this worker sleeps here
     Atomic<std::uint32_t> wants_room{0};  // by the worker: it sleeps until output is retired
     Atomic<std::uint32_t> acknowledged{0}; // by the worker: the last run it has left
-    Atomic<std::uint32_t> start_failed{0}; // by the worker: no payload; start_error says why
-    char start_error[1024] = {};
-    Atomic<std::uint64_t> cpu_ns{0}; // by the worker, when it leaves: CPU time of the run
+    Atomic<std::uint32_t> started{0};      // by the worker: the last run its payload stands for
+    Atomic<std::uint32_t> start_failed{0}; // by the worker: StartFailure; start_error says why
+    char start_error[2048] = {};
+    Atomic<std::uint64_t> cpu_ns{0};   // by the worker: CPU time of the run, before it leaves
+    Atomic<std::uint64_t> progress{0}; // by the worker: steps made; odd while inside the payload
+    Atomic<std::uint64_t> overflow_batches{0}; // by the worker, in the run
+    Atomic<std::uint32_t> command_group{0}; // by the worker: process group of what it has started
+    Atomic<std::uint32_t> resigned{0}; // by the worker: its process ends by intention
 
     // By egress: output positions below are free again.
     alignas(64) Atomic<std::uint64_t> ring_released{0};
     Atomic<std::uint64_t> overflow_released{0};
+
+    // Worker processes only. By the supervisor, before the process is started: where a new
+    // incarnation goes on with its predecessor's output.
+    Atomic<std::uint64_t> ring_start{0};
+    Atomic<std::uint64_t> overflow_start{0};
+    Atomic<std::uint64_t> overflow_base{0}; // position that lies at offset 0 of the file
+    Atomic<std::uint64_t> collection_start{0};
+    std::uint32_t node = 0;
+    std::uint64_t cpu_mask[kCpuMaskWords] = {}; // to run on; all zero: anywhere
+    // By the nursery: the process, 0 when there is none; and the end of the last one.
+    alignas(64) Atomic<std::uint32_t> pid{0};
+    Atomic<std::uint64_t> exit{0}; // ExitReport
 };
 
 // A view of such a block.
@@ -120,6 +181,18 @@ class RunState {
     // A view of a state that lies there already.
     explicit RunState(std::byte *block) : block_(block) {}
 
+    std::byte *block() const { return block_; }
+
+    std::uint32_t run_id() const { return RunWord::unpack(header().run.load()).id; }
+    // By the coordinator, when the state was reset; and when the run has ended.
+    void begin_run() const {
+        header().over.store(0);
+        header().run.store(RunWord{run_id() + 1, false}.pack());
+    }
+    void end_run() const {
+        header().run.store(RunWord{run_id(), true}.pack());
+        header().over.store(1);
+    }
     Header &header() const { return *reinterpret_cast<Header *>(block_); }
     Slot &slot(std::uint32_t worker) const {
         return reinterpret_cast<Slot *>(block_ + header().slots_offset)[worker];
@@ -152,12 +225,18 @@ class RunState {
         h.head = 0;
         h.target = kNoSequence;
         h.ready_count = 0;
+        h.reclaims = 0;
         for (std::uint32_t i = 0; i < h.workers; ++i) {
             slot(i).wants_room = 0;
             slot(i).start_failed = 0;
             slot(i).cpu_ns = 0;
+            slot(i).overflow_batches = 0;
             slot(i).ring_released = 0;
             slot(i).overflow_released = 0;
+            slot(i).ring_start = 0;
+            slot(i).overflow_start = 0;
+            slot(i).overflow_base = 0;
+            slot(i).collection_start = 0;
         }
         for (std::uint32_t i = 0; i < h.nodes; ++i)
             cursor(i) = 0;

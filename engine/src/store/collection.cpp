@@ -29,13 +29,14 @@ bool CollectionArea::grow(std::uint64_t bytes) {
     return true;
 }
 
-OutputLocation CollectionArea::finish(std::uint64_t fault_bytes) {
+OutputLocation CollectionArea::finish(const OutputTail &tail) {
     OutputLocation location;
     if (used_ > 0) {
         location.place = OutputPlace::collection;
         location.data = reinterpret_cast<std::uintptr_t>(base_);
-        location.bytes = used_ - fault_bytes;
-        location.fault_bytes = fault_bytes;
+        location.bytes = used_ - tail.bytes();
+        location.length_bytes = tail.length_bytes;
+        location.fault_bytes = tail.fault_bytes;
     }
     base_ += used_;
     capacity_ -= used_;

@@ -37,7 +37,7 @@ class Chunks {
 class CollectionArea final : public OutputArea {
   public:
     bool has_room() override { return true; }
-    OutputLocation finish(std::uint64_t fault_bytes) override;
+    OutputLocation finish(const OutputTail &tail) override;
     Chunks take_chunks();
 
   protected:

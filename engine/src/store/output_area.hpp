@@ -42,11 +42,17 @@ class OutputArea {
 
     std::span<const std::byte> committed() const { return {base_, used_}; }
 
+    // Forgets what was committed beyond the first `bytes`.
+    void shorten(std::uint64_t bytes) {
+        used_ = bytes;
+        reserved_ = 0;
+    }
+
     // Throws the batch's output away; it starts anew.
     void abandon() { used_ = reserved_ = 0; }
 
-    // Ends the batch. The last `fault_bytes` committed are descriptions of failures.
-    virtual OutputLocation finish(std::uint64_t fault_bytes) = 0;
+    // Ends the batch, whose committed bytes end with such a tail.
+    virtual OutputLocation finish(const OutputTail &tail) = 0;
 
   protected:
     // Makes room for `bytes` behind the committed ones, which may move: sets base_, capacity_.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
@@ -9,28 +10,54 @@
 namespace gristmill::store {
 
 Result<OutputMemory> OutputMemory::create(std::uint64_t ring_bytes, bool mirrored) {
-    OutputMemory memory;
-    memory.ring_bytes = round_up(ring_bytes, kPageBytes);
-    memory.mirrored = mirrored;
-    Result<os::UniqueFd> ring = os::create_memfd("gristmill-output", memory.ring_bytes);
+    ring_bytes = round_up(ring_bytes, kPageBytes);
+    Result<os::UniqueFd> ring = os::create_memfd("gristmill-output", ring_bytes);
     if (!ring)
         return ring.error();
-    Result<os::Mapping> mapping = mirrored ? os::map_mirrored(ring->get(), memory.ring_bytes)
-                                           : os::map_shared(ring->get(), 0, memory.ring_bytes);
-    if (!mapping)
-        return mapping.error();
     Result<os::UniqueFd> overflow = os::create_memfd("gristmill-overflow", 0);
     if (!overflow)
         return overflow.error();
-    memory.ring = std::move(*ring);
+    return attach(std::move(*ring), std::move(*overflow), ring_bytes, mirrored);
+}
+
+Result<OutputMemory> OutputMemory::attach(os::UniqueFd ring, os::UniqueFd overflow,
+                                          std::uint64_t ring_bytes, bool mirrored) {
+    Result<os::Mapping> mapping = mirrored ? os::map_mirrored(ring.get(), ring_bytes)
+                                           : os::map_shared(ring.get(), 0, ring_bytes);
+    if (!mapping)
+        return mapping.error();
+    OutputMemory memory;
+    memory.ring = std::move(ring);
     memory.ring_mapping = std::move(*mapping);
-    memory.overflow = std::move(*overflow);
+    memory.ring_bytes = ring_bytes;
+    memory.mirrored = mirrored;
+    memory.overflow = std::move(overflow);
     return memory;
 }
 
+Result<void> make_rings(std::vector<OutputMemory> &rings, std::size_t workers,
+                        std::uint64_t ring_bytes) {
+    rings.clear();
+#if defined(__SANITIZE_THREAD__)
+    constexpr bool mirrored = false;
+#else
+    constexpr bool mirrored = true;
+#endif
+    for (std::size_t i = 0; i < workers; ++i) {
+        Result<OutputMemory> memory = OutputMemory::create(ring_bytes, mirrored);
+        if (!memory) {
+            rings.clear();
+            return memory.error();
+        }
+        rings.push_back(std::move(*memory));
+    }
+    return {};
+}
+
 RingArea::RingArea(OutputMemory &memory, const std::atomic<std::uint64_t> &ring_released,
-                   const std::atomic<std::uint64_t> &overflow_released)
-    : memory_(memory), ring_released_(ring_released), overflow_released_(overflow_released) {
+                   const std::atomic<std::uint64_t> &overflow_released, const OutputStart &start)
+    : memory_(memory), ring_released_(ring_released), overflow_released_(overflow_released),
+      taken_(start.ring), overflow_taken_(start.overflow), overflow_start_(start.overflow_base) {
     begin_in_ring();
 }
 
@@ -103,10 +130,11 @@ bool RingArea::grow_overflow(std::uint64_t bytes) {
     return true;
 }
 
-OutputLocation RingArea::finish(std::uint64_t fault_bytes) {
+OutputLocation RingArea::finish(const OutputTail &tail) {
     OutputLocation location;
-    location.bytes = used_ - fault_bytes;
-    location.fault_bytes = fault_bytes;
+    location.bytes = used_ - tail.bytes();
+    location.length_bytes = tail.length_bytes;
+    location.fault_bytes = tail.fault_bytes;
     if (used_ > 0 && overflow_mapping_) {
         location.place = OutputPlace::overflow;
         location.begin = overflow_taken_;
@@ -124,6 +152,15 @@ OutputLocation RingArea::finish(std::uint64_t fault_bytes) {
     recent_max_ = std::max(used_, recent_max_ - recent_max_ / 16);
     begin_in_ring();
     return location;
+}
+
+bool ReleasedPrefix::fits(std::uint64_t begin, std::uint64_t end) const {
+    if (begin < tail_ || begin > end)
+        return false;
+    const auto next = pending_.lower_bound(begin);
+    if (next != pending_.end() && next->first < end)
+        return false;
+    return next == pending_.begin() || std::prev(next)->second <= begin;
 }
 
 std::uint64_t ReleasedPrefix::release(std::uint64_t begin, std::uint64_t end) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include <gristmill/error.hpp>
 
@@ -25,6 +26,21 @@ struct OutputMemory {
     // `ring_bytes` is rounded up to pages. ThreadSanitizer cannot see that two addresses are one
     // byte, so there the ring is mapped once.
     static Result<OutputMemory> create(std::uint64_t ring_bytes, bool mirrored);
+    // The same memory in another process, by descriptors of its own.
+    static Result<OutputMemory> attach(os::UniqueFd ring, os::UniqueFd overflow,
+                                       std::uint64_t ring_bytes, bool mirrored);
+};
+
+// One for each of so many workers, in place of what was there; mirrored, unless ThreadSanitizer
+// looks on.
+Result<void> make_rings(std::vector<OutputMemory> &rings, std::size_t workers,
+                        std::uint64_t ring_bytes);
+
+// Where a worker's output goes on: at the start of a run, or behind what a dead predecessor left.
+struct OutputStart {
+    std::uint64_t ring = 0;          // positions
+    std::uint64_t overflow = 0;
+    std::uint64_t overflow_base = 0; // position that lies at offset 0 of the file
 };
 
 // The worker's side.
@@ -35,11 +51,11 @@ struct OutputMemory {
 class RingArea final : public OutputArea {
   public:
     RingArea(OutputMemory &memory, const std::atomic<std::uint64_t> &ring_released,
-             const std::atomic<std::uint64_t> &overflow_released);
+             const std::atomic<std::uint64_t> &overflow_released, const OutputStart &start = {});
 
     // Room for the recent largest output, and no overflow beyond the ring's size waits.
     bool has_room() override;
-    OutputLocation finish(std::uint64_t fault_bytes) override;
+    OutputLocation finish(const OutputTail &tail) override;
     std::uint64_t overflow_batches() const { return overflow_batches_; }
 
   protected:
@@ -68,7 +84,9 @@ class RingArea final : public OutputArea {
 // Threads: egress.
 class ReleasedPrefix {
   public:
-    // Marks [begin, end) as retired; the new tail.
+    // May [begin, end) be released? Not when it overlaps what was, or makes no sense.
+    bool fits(std::uint64_t begin, std::uint64_t end) const;
+    // Marks [begin, end) as retired; the new tail. Precondition: fits().
     std::uint64_t release(std::uint64_t begin, std::uint64_t end);
 
   private:

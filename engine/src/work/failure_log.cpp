@@ -15,16 +15,25 @@ void FailureLog::begin(const record::BatchView &batch, const store::OutputArea &
 }
 
 void FailureLog::record_failed(std::uint64_t index, std::string_view reason) {
+    record::FailureNote note;
+    note.reason = reason;
+    record_failed(index, std::move(note));
+}
+
+bool FailureLog::wants_note(std::uint64_t index) const {
     if (keep_ == KeepNotes::none)
+        return false;
+    return keep_ == KeepNotes::all || notes_.empty() ||
+           notes_[0].index > segment_->first_record + index;
+}
+
+void FailureLog::record_failed(std::uint64_t index, record::FailureNote note) {
+    if (!wants_note(index))
         return;
     const std::uint64_t in_batch = segment_->first_record + index;
-    if (keep_ == KeepNotes::lowest && !notes_.empty() && notes_[0].index <= in_batch)
-        return;
     const ByteView data =
         batch_->data.subspan(segment_->begin, segment_->end - segment_->begin);
-    record::FailureNote note;
     note.index = in_batch;
-    note.reason = reason;
     note.output_before = output_->committed().size();
     if (const auto found = record::find_record(data, framing_, index)) {
         note.byte_offset = batch_->begin + segment_->begin + found->begin;

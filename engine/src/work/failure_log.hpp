@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "record/batch_view.hpp"
@@ -25,9 +26,14 @@ class FailureLog final : public FailureListener {
     void enter(const record::Segment &segment) { segment_ = &segment; }
 
     void record_failed(std::uint64_t index, std::string_view reason) override;
+    void record_failed(std::uint64_t index, record::FailureNote note) override;
+    bool wants_note(std::uint64_t index) const override;
     void add_oversized(const record::OversizedRecord &oversized, std::uint64_t max_record_bytes);
     // The whole batch failed, or could not be read: this is all there is to say.
     void replace_by(record::FailureNote note);
+
+    // The notes so far, in the order they came; none are left.
+    std::vector<record::FailureNote> take() { return std::exchange(notes_, {}); }
 
     // Writes the notes behind the output, lowest index first; their bytes, or nothing when there
     // is no memory.

@@ -4,13 +4,16 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gristmill/error.hpp>
 #include <gristmill/options.hpp>
 
 #include "base/bytes.hpp"
+#include "record/failure_note.hpp"
 #include "store/output_area.hpp"
 
 namespace gristmill::work {
@@ -30,14 +33,29 @@ struct PayloadBatch {
 struct WorkerIdentity {
     std::uint32_t worker = 0;
     std::uint32_t node = 0;
+    std::uint16_t incarnation = 0; // of the worker's process
+};
+
+// What a payload shares with those who watch the worker.
+struct WorkerSignals {
+    const std::atomic<std::uint32_t> &cancelled; // not 0: the run is given up
+    // Odd while the payload works. A payload that takes records one by one adds 2 for each.
+    std::atomic<std::uint64_t> &progress;
+    // Process group of a program that the payload has started, 0 when there is none: whoever finds
+    // the worker dead ends it.
+    std::atomic<std::uint32_t> &command_group;
 };
 
 struct PayloadOutcome {
     bool batch_failed = false; // then the counts mean nothing
-    std::string reason{};      // of a failed batch
+    bool worth_a_retry = false; // of a failed batch: may another try, or a part of it, succeed?
+    std::string type{};        // of a failed batch: class of the error; empty: PluginError
+    std::string reason{};
+    std::string details{};     // a traceback, for people
     std::uint64_t emitted = 0;
     std::uint64_t filtered = 0;
     std::uint64_t failed = 0;
+    std::optional<bool> last_gave{}; // did the last record give bytes? None: look at the output
 };
 
 // Hears of each record that fails.
@@ -46,6 +64,11 @@ class FailureListener {
     virtual ~FailureListener() = default;
     // `index` counts within the payload's batch; called before later records' output is committed.
     virtual void record_failed(std::uint64_t index, std::string_view reason) = 0;
+    // With more to say: type, details and original are taken from `note`, whose other fields are
+    // filled in here.
+    virtual void record_failed(std::uint64_t index, record::FailureNote note) = 0;
+    // Does anybody want to know more than that it failed?
+    virtual bool wants_note(std::uint64_t index) const = 0;
 };
 
 // One worker's instance. Threads: the worker's, from making to destruction.
@@ -54,17 +77,26 @@ class Payload {
     virtual ~Payload() = default;
     virtual PayloadOutcome process(const PayloadBatch &batch, store::OutputArea &output,
                                    FailureListener &failures) = 0;
+    // Appends the length of each output record of the last process() to `lengths`, without what frames
+    // it; false: it does not know them, they are found by splitting the output.
+    virtual bool add_lengths(std::vector<std::uint32_t> &) const { return false; }
+    // A record failed that it never got, or did not survive: what it leaves in its place.
+    virtual void stand_in_for_failed(store::OutputArea &) {}
     // The output belongs to the batch as a whole: it must come in one call.
     virtual bool wants_whole_batches() const { return false; }
+    // May a batch that it fails, or dies of, be handed over record by record all the same?
+    virtual bool may_be_divided() const { return true; }
 };
 
 // Makes instances. Threads: any; make() is called on the worker's own thread.
 class PayloadFactory {
   public:
     virtual ~PayloadFactory() = default;
-    // `cancelled` becomes true when the run is given up; it outlives the payload.
+    // The signals outlive the payload.
     virtual Result<std::unique_ptr<Payload>> make(const WorkerIdentity &identity,
-                                                  const std::atomic<std::uint32_t> &cancelled) = 0;
+                                                  const WorkerSignals &signals) = 0;
+    // May it serve another run of the same description?
+    virtual bool still_good() const { return true; }
 };
 
 } // namespace gristmill::work

@@ -47,8 +47,10 @@ Result<const PluginLibrary *> PluginCache::get(const PluginSpec &spec) {
         entries_.erase(found);
     }
     Result<PluginLibrary> library = PluginLibrary::load(spec.path, spec.symbol);
-    if (!library)
+    if (!library) {
+        library.error().plugin_load = true;
         return library.error();
+    }
     auto [entry, fresh] = entries_.emplace(key, Entry{identity, std::move(*library)});
     return &entry->second.library;
 }

@@ -73,6 +73,7 @@ class PluginPayload final : public Payload {
         return std::move(outcome_);
     }
 
+    bool may_be_divided() const override { return !wants_whole_batches(); }
     bool wants_whole_batches() const override {
         return library_.plugin().flags & GM_PLUGIN_WHOLE_BATCHES;
     }
@@ -188,8 +189,8 @@ PluginFactory::PluginFactory(const PluginLibrary &library, std::string config, F
     : library_(library), config_(std::move(config)), framing_(std::move(framing)) {}
 
 Result<std::unique_ptr<Payload>>
-PluginFactory::make(const WorkerIdentity &identity, const std::atomic<std::uint32_t> &cancelled) {
-    auto payload = std::make_unique<PluginPayload>(library_, framing_, identity, cancelled);
+PluginFactory::make(const WorkerIdentity &identity, const WorkerSignals &signals) {
+    auto payload = std::make_unique<PluginPayload>(library_, framing_, identity, signals.cancelled);
     if (Result<void> created = payload->create(config_); !created)
         return created.error();
     return std::unique_ptr<Payload>(std::move(payload));

@@ -18,7 +18,7 @@ class PluginFactory final : public PayloadFactory {
     PluginFactory(const PluginLibrary &library, std::string config, Framing framing);
 
     Result<std::unique_ptr<Payload>> make(const WorkerIdentity &identity,
-                                          const std::atomic<std::uint32_t> &cancelled) override;
+                                          const WorkerSignals &signals) override;
 
   private:
     const PluginLibrary &library_;

@@ -20,8 +20,12 @@ struct WorkOrder {
     KeepNotes keep_notes = KeepNotes::lowest;
     OutputMode output = OutputMode::ring;
     bool count_output = true; // its records; collected output is counted when somebody asks
+    // Tries of a whole batch, whose worker dies or whose payload fails it, before its records are
+    // fed one at a time.
+    std::uint32_t whole_attempts = 3;
+    std::uint32_t batches_per_worker = 0; // of a process, before it makes room for another; 0: any
     PayloadFactory *payloads = nullptr;
-    const record::SourceTable *sources = nullptr;
+    const record::OpenSources *sources = nullptr;
 };
 
 } // namespace gristmill::work

@@ -3,42 +3,84 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
+#include <utility>
 
 namespace gristmill::work {
 
-WorkerLoop::WorkerLoop(RunState state, const WorkOrder &order, const WorkerIdentity &identity,
-                       std::span<const std::uint32_t> steal_order, record::InputBuffer &input,
-               store::OutputArea &output)
-    : state_(state), order_(order), identity_(identity), input_(input), output_(output),
-      claimer_(state, identity.worker, 0, steal_order) {}
-
-bool WorkerLoop::start() {
-    try {
-        Result<std::unique_ptr<Payload>> payload =
-            order_.payloads->make(identity_, state_.header().over);
-        if (!payload)
-            return fail_start(payload.error().message);
-        payload_ = std::move(*payload);
-        worker_.emplace(order_, identity_, input_, *payload_, output_);
-        return true;
-    } catch (const std::bad_alloc &) {
-        return fail_start("no memory for a worker's payload");
+std::optional<ring::RunWord> await_run(RunState state, std::uint32_t worker, std::uint32_t seen) {
+    auto &header = state.header();
+    auto &slot = state.slot(worker);
+    const auto news = [&] { return header.shutdown.load() || state.run_id() != seen; };
+    while (!news()) {
+        const std::uint32_t ticket = slot.event.prepare_wait();
+        if (news())
+            slot.event.cancel_wait(ticket);
+        else
+            slot.event.commit_wait(ticket, -1);
     }
+    if (header.shutdown.load())
+        return std::nullopt;
+    return ring::RunWord::unpack(header.run.load());
 }
 
-bool WorkerLoop::fail_start(std::string_view message) {
-    auto &slot = state_.slot(identity_.worker);
+void report_start_failure(RunState state, std::uint32_t worker, ring::StartFailure failure,
+                          std::string_view message) {
+    auto &slot = state.slot(worker);
     const std::size_t bytes = std::min(message.size(), sizeof slot.start_error - 1);
     std::memcpy(slot.start_error, message.data(), bytes);
     slot.start_error[bytes] = '\0';
-    slot.start_failed.store(1);
-    state_.header().egress_event.notify();
+    slot.start_failed.store(static_cast<std::uint32_t>(failure));
+    state.header().egress_event.notify();
+}
+
+Result<void> check_starts(RunState state) {
+    for (std::uint32_t i = 0; i < state.header().workers; ++i)
+        if (const auto failure = ring::StartFailure{state.slot(i).start_failed.load()};
+            failure != ring::StartFailure::none) {
+            Error error{ErrorKind::plugin, state.slot(i).start_error};
+            error.plugin_load = failure == ring::StartFailure::loading;
+            return error;
+        }
+    return {};
+}
+
+WorkerLoop::WorkerLoop(RunState state, const WorkOrder &order, const WorkerIdentity &identity,
+                       std::span<const std::uint32_t> steal_order, record::InputBuffer &input,
+                       store::OutputArea &output, store::IsolationArea *isolation)
+    : state_(state), order_(order), identity_(identity), input_(input), output_(output),
+      isolation_(isolation), claimer_(state, identity.worker, identity.incarnation, steal_order) {}
+
+bool WorkerLoop::start() {
+    std::string failure = "no memory for a worker's payload";
+    try {
+        auto &slot = state_.slot(identity_.worker);
+        auto &progress = slot.progress;
+        progress.fetch_add(1); // a payload may hang while it is made, too
+        Result<std::unique_ptr<Payload>> payload =
+            order_.payloads->make(identity_, {state_.header().over, progress, slot.command_group});
+        progress.fetch_add(1);
+        if (payload) {
+            payload_ = std::move(*payload);
+            worker_.emplace(order_, identity_, input_, *payload_,
+                            BatchWorkerOutput{output_, isolation_}, progress);
+            return true;
+        }
+        failure = payload.error().message;
+    } catch (const std::bad_alloc &) {
+    }
+    report_start_failure(state_, identity_.worker, ring::StartFailure::payload, failure);
     return false;
 }
 
-void WorkerLoop::run() {
-    while (auto claim = claimer_.wait_claim([this] { return output_.has_room(); }))
+bool WorkerLoop::run() {
+    std::uint32_t batches = 0;
+    while (auto claim = claimer_.wait_claim([this] { return output_.has_room(); })) {
         work_on(*claim);
+        if (++batches == order_.batches_per_worker)
+            return false;
+    }
+    return true;
 }
 
 bool WorkerLoop::step() {
@@ -51,7 +93,7 @@ bool WorkerLoop::step() {
 void WorkerLoop::work_on(const ring::Claim &claim) {
     auto &entry = state_.entry(claim.sequence);
     const std::uint32_t attempt = ring::StateWord::unpack(claim.word).attempt;
-    entry.result = worker_->work(claim.sequence, attempt, entry.input);
+    entry.result = worker_->work(claim.sequence, attempt, entry.input, entry.isolation);
     entry.result.home = claim.home;
     claimer_.done(claim);
 }

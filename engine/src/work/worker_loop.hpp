@@ -14,25 +14,36 @@ namespace gristmill::work {
 
 using RunState = ring::RunState<ring::SystemAtomics>;
 
+// Sleeps until there is another run than number `seen`, which may be over already; nullopt when the
+// engine shuts down.
+std::optional<ring::RunWord> await_run(RunState state, std::uint32_t worker, std::uint32_t seen);
+
+// The worker has no payload: says so in its slot, and wakes egress.
+void report_start_failure(RunState state, std::uint32_t worker, ring::StartFailure failure,
+                          std::string_view message);
+
+// ErrorKind::plugin with the words of a worker that has no payload.
+Result<void> check_starts(RunState state);
+
 // Threads: one, in any process that maps the run state.
 class WorkerLoop {
   public:
-    // All outlive this. `steal_order`: node numbers, the own first.
+    // All outlive this. `steal_order`: node numbers, the own first. `isolation`: where batches leave
+    // their output that killed their workers; none: workers cannot die.
     WorkerLoop(RunState state, const WorkOrder &order, const WorkerIdentity &identity,
                std::span<const std::uint32_t> steal_order, record::InputBuffer &input,
-               store::OutputArea &output);
+               store::OutputArea &output, store::IsolationArea *isolation = nullptr);
 
     // Makes the payload. False: it failed, the worker's slot says why and egress has been woken.
     bool start();
 
-    // Works until the run is over.
-    void run();
+    // Works until the run is over: true; or until it has worked on as many batches as its process may.
+    bool run();
 
     // Works on one batch, if there is one to claim. For a caller that hosts the worker itself.
     bool step();
 
   private:
-    bool fail_start(std::string_view message);
     void work_on(const ring::Claim &claim);
 
     RunState state_;
@@ -40,6 +51,7 @@ class WorkerLoop {
     WorkerIdentity identity_;
     record::InputBuffer &input_;
     store::OutputArea &output_;
+    store::IsolationArea *const isolation_;
     ring::Claimer<ring::SystemAtomics> claimer_;
     std::unique_ptr<Payload> payload_;
     std::optional<BatchWorker> worker_;

@@ -29,8 +29,9 @@ struct WorkerPool::Worker {
     bool started = false;
 };
 
-WorkerPool::WorkerPool(const Plan &plan, RunState state)
-    : state_(state), arenas_(std::make_unique<Arenas>()), threaded_(!plan.workers.empty()) {
+WorkerPool::WorkerPool(const Plan &plan, SharedBlock block)
+    : block_(std::move(block)), sources_(sources_in(block_.state())), state_(block_.state()),
+      arenas_(std::make_unique<Arenas>()), threaded_(!plan.workers.empty()) {
     const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
     const std::uint32_t workers = std::max<std::uint32_t>(1, std::uint32_t(plan.workers.size()));
     for (std::uint32_t i = 0; i < workers; ++i) {
@@ -50,8 +51,11 @@ WorkerPool::WorkerPool(const Plan &plan, RunState state)
     }
 }
 
-Result<std::unique_ptr<WorkerPool>> WorkerPool::start(const Plan &plan, RunState state) {
-    std::unique_ptr<WorkerPool> pool(new WorkerPool(plan, state));
+Result<std::unique_ptr<WorkerPool>> WorkerPool::start(const Plan &plan) {
+    Result<SharedBlock> block = SharedBlock::create(plan);
+    if (!block)
+        return block.error();
+    std::unique_ptr<WorkerPool> pool(new WorkerPool(plan, std::move(*block)));
     if (!pool->threaded_)
         return pool;
     for (std::uint32_t i = 0; i < pool->workers_.size(); ++i) {
@@ -76,27 +80,16 @@ WorkerPool::~WorkerPool() {
 // A thread's whole life: sleep until there is a run, work in it, acknowledge its end.
 void WorkerPool::serve(std::uint32_t index) {
     auto &header = state_.header();
-    auto &slot = state_.slot(index);
     std::uint32_t seen = 0;
-    const auto news = [&] { return header.shutdown.load() || header.run_id.load() != seen; };
-    for (;;) {
-        while (!news()) {
-            const std::uint32_t ticket = slot.event.prepare_wait();
-            if (news())
-                slot.event.cancel_wait(ticket);
-            else
-                slot.event.commit_wait(ticket, -1);
-        }
-        if (header.shutdown.load())
-            return;
-        seen = header.run_id.load();
-        if (!header.over.load()) { // it may have ended before this thread was awake
+    while (const auto run = await_run(state_, index, seen)) {
+        seen = run->id;
+        if (!run->over) { // it may have ended before this thread was awake
             begin_worker(index);
             if (workers_[index]->started)
                 workers_[index]->loop->run();
             end_worker(index);
         }
-        slot.acknowledged.store(seen);
+        state_.slot(index).acknowledged.store(seen);
         header.egress_event.notify();
     }
 }
@@ -126,43 +119,42 @@ void WorkerPool::end_worker(std::uint32_t index) {
 Result<void> WorkerPool::prepare_rings(std::uint64_t ring_bytes) {
     if (!rings_.empty() && rings_[0].ring_bytes == round_up(ring_bytes, kPageBytes))
         return {};
-    rings_.clear();
-#if defined(__SANITIZE_THREAD__)
-    constexpr bool mirrored = false;
-#else
-    constexpr bool mirrored = true;
-#endif
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-        Result<store::OutputMemory> memory = store::OutputMemory::create(ring_bytes, mirrored);
-        if (!memory) {
-            rings_.clear();
-            return memory.error();
-        }
-        rings_.push_back(std::move(*memory));
-    }
-    return {};
+    return store::make_rings(rings_, workers_.size(), ring_bytes);
 }
 
-void WorkerPool::begin_run(const WorkOrder &order) {
+store::OutputPlaces WorkerPool::places() {
+    store::OutputPlaces places;
+    places.rings = &rings_;
+    return places;
+}
+
+// A worker without a payload ends the run, with its own words.
+Result<void> WorkerPool::supervise() { return check_starts(state_); }
+bool WorkerPool::news() const { return !check_starts(state_).ok(); }
+
+Result<void> WorkerPool::begin_run(const WorkOrder &order, const store::OutputReader &) {
     order_ = &order;
     running_ = true;
-    state_.header().over.store(0);
-    state_.header().run_id.fetch_add(1);
+    state_.begin_run();
     if (!threaded_) {
         begin_worker(0);
-        return;
+        return {};
     }
     for (std::uint32_t i = 0; i < workers_.size(); ++i)
         state_.slot(i).event.notify();
+    return {};
 }
 
-bool WorkerPool::step() { return workers_[0]->started && workers_[0]->loop->step(); }
+void WorkerPool::step() {
+    if (workers_[0]->started)
+        workers_[0]->loop->step();
+}
 
 void WorkerPool::end_run() {
     if (!std::exchange(running_, false))
         return;
     auto &header = state_.header();
-    header.over.store(1);
+    state_.end_run();
     if (!threaded_) {
         end_worker(0);
         return;
@@ -171,7 +163,7 @@ void WorkerPool::end_run() {
         state_.slot(i).event.notify();
     const auto all_left = [&] {
         for (std::uint32_t i = 0; i < workers_.size(); ++i)
-            if (state_.slot(i).acknowledged.load() != header.run_id.load())
+            if (state_.slot(i).acknowledged.load() != state_.run_id())
                 return false;
         return true;
     };
@@ -184,11 +176,11 @@ void WorkerPool::end_run() {
     }
 }
 
-std::vector<store::Chunks> WorkerPool::take_chunks() {
-    std::vector<store::Chunks> chunks;
+store::Collected WorkerPool::take_collected() {
+    store::Collected collected;
     for (auto &worker : workers_)
-        chunks.push_back(worker->collection.take_chunks());
-    return chunks;
+        collected.chunks.push_back(worker->collection.take_chunks());
+    return collected;
 }
 
 std::uint64_t WorkerPool::overflow_batches() const {

@@ -9,7 +9,9 @@
 
 #include "os/thread.hpp"
 #include "store/collection.hpp"
-#include "store/output_ring.hpp"
+#include "store/output_reader.hpp"
+#include "work/shared_block.hpp"
+#include "work/worker_host.hpp"
 #include "work/worker_loop.hpp"
 
 namespace gristmill::work {
@@ -17,35 +19,34 @@ namespace gristmill::work {
 // Threads: the coordinator's, one run at a time.
 // Owns:    the threads and what each of them writes to. Joins them at the end.
 // Keeps:   I14. A run's memory is reused only after every worker has acknowledged the run's end.
-class WorkerPool {
+class WorkerPool final : public WorkerHost {
   public:
-    // Starts plan.workers threads that serve runs of `state`; with none, step() does the work.
-    static Result<std::unique_ptr<WorkerPool>> start(const Plan &plan, RunState state);
-    ~WorkerPool();
+    // Starts plan.workers threads; with none, step() does the work.
+    static Result<std::unique_ptr<WorkerPool>> start(const Plan &plan);
+    ~WorkerPool() override;
 
-    // Gives every worker an output ring of this size, unless it has one.
-    Result<void> prepare_rings(std::uint64_t ring_bytes);
-
-    // Begins a run: wakes the workers. `order` outlives the run.
-    void begin_run(const WorkOrder &order);
-    // Works on one batch in the calling thread. Only without threads.
-    bool step();
-    // The run is over or given up: returns when every worker has left it. A second call does
-    // nothing.
-    void end_run();
-
-    std::vector<store::OutputMemory> &output_memory() { return rings_; }
-    // After end_run(): what was collected, in no order.
-    std::vector<store::Chunks> take_chunks();
-    std::uint64_t overflow_batches() const;
+    RunState state() const override { return block_.state(); }
+    record::SourceTable &sources() override { return sources_; }
+    Result<void> prepare_rings(std::uint64_t ring_bytes) override;
+    store::OutputPlaces places() override;
+    Result<void> begin_run(const WorkOrder &order, const store::OutputReader &outputs) override;
+    Result<void> supervise() override;
+    bool news() const override;
+    bool caller_works() const override { return !threaded_; }
+    void step() override;
+    void end_run() override;
+    store::Collected take_collected() override;
+    std::uint64_t overflow_batches() const override;
 
   private:
     struct Worker;
-    WorkerPool(const Plan &plan, RunState state);
+    WorkerPool(const Plan &plan, SharedBlock block);
     void serve(std::uint32_t index);
     void begin_worker(std::uint32_t index);
     void end_worker(std::uint32_t index);
 
+    SharedBlock block_;
+    record::SourceTable sources_;
     RunState state_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::vector<store::OutputMemory> rings_;

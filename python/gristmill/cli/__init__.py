@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 from .. import _core
 from ..errors import GristmillError
-from . import gen_command, map_command, topo_command
+from . import gen_command, map_command, plugin_command, topo_command
 
 _FAILED, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 _EPILOG = """\
@@ -25,7 +25,9 @@ exit codes: 0 done; 2 error; 3 done, but records failed (--on-error skip or coll
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Runs the command line (by default sys.argv) and returns its exit code."""
     try:
-        parsed = _parser().parse_args(arguments)
+        given, command_line = _without_command(sys.argv[1:] if arguments is None else arguments)
+        parsed = _parser().parse_args(given)
+        parsed.command_line = command_line
         code: int = parsed.command(parsed)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -41,16 +43,24 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return _FAILED
 
 
+def _without_command(given: Sequence[str]) -> Tuple[List[str], Optional[List[str]]]:
+    """What stands before ``--``, and for ``map`` the command behind it."""
+    if "--" not in given or list(given[:1]) != ["map"]:
+        return list(given), None
+    at = list(given).index("--")
+    return list(given[:at]), list(given[at + 1 :])
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gristmill",
-        description="Maps compiled plugins over records, on every core, in input order.",
+        description="Maps plugins, Python functions and commands over records: every core, in order.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"gristmill {_core.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (map_command, gen_command, topo_command):
+    for command in (map_command, gen_command, topo_command, plugin_command):
         command.add_to(commands)
     return parser
 

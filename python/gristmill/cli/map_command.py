@@ -1,4 +1,4 @@
-"""``gristmill map``: a plugin over files, to a file or standard output."""
+"""``gristmill map``: a plugin, a Python function or a command over files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import codecs
 import errno
 import re
 import sys
-from typing import Any, Dict, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .. import api, plugins
-from ..errors import OutputError, RecordError
-from ..payload import Plugin
+from ..errors import OptionError, OutputError, RecordError
+from ..payload import Plugin, is_function_name
 
 _ERRORS_SHOWN = 10
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.|$)", re.DOTALL)
@@ -40,21 +40,32 @@ def number_or_text(text: str) -> Any:
 def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "map",
-        help="run a plugin over files",
-        description="Runs a plugin over every record of the files and writes the output in order.",
-        epilog=f"bundled plugins: {', '.join(plugins.names())}. SIZE is bytes, or like 256KiB, 1GiB.",
+        help="run a payload over files",
+        usage="gristmill map [OPTION ...] PAYLOAD FILE ...\n"
+        "       gristmill map [OPTION ...] FILE ... -- COMMAND [ARGUMENT ...]",
+        description="Runs a payload over every record of the files and writes the output in order.",
+        epilog=f"bundled plugins: {', '.join(plugins.names())}. SIZE is bytes, or like 256KiB, 1GiB."
+        " A command gets each batch on its standard input.",
     )
-    parser.add_argument("plugin", metavar="PLUGIN", help="name of a bundled plugin, or FILE.so[:SYMBOL]")
-    parser.add_argument("files", metavar="FILE", nargs="+", help="regular files with records")
+    parser.add_argument(
+        "payload", metavar="PAYLOAD", nargs="?",
+        help="a bundled plugin, FILE.so[:SYMBOL], or a Python function PACKAGE.MODULE:NAME",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="*", help="regular files with records")
     parser.add_argument(
         "-o", "--output", metavar="OUT", default="-", help="file to write, complete or not at all"
         " (default: standard output)"
     )
     parser.add_argument("--config", metavar="TEXT", help="text handed to the plugin")
+    parser.add_argument(
+        "--progress", action=argparse.BooleanOptionalAction, default=None,
+        help="show how far it is (default: when standard error is a terminal)",
+    )
     parser.add_argument("--report", action="store_true", help="print figures of the run to standard error")
     _add_workers(parser.add_argument_group("workers"))
     _add_records(parser.add_argument_group("records"))
     _add_errors(parser.add_argument_group("failing records"))
+    _add_processes(parser.add_argument_group("worker processes"))
     parser.set_defaults(command=run)
 
 
@@ -87,7 +98,19 @@ def _add_errors(group: Any) -> None:
     group.add_argument("--max-errors", type=int, metavar="N", help="stop when more records fail")
 
 
-_NOT_OPTIONS = {"command", "plugin", "files", "output", "config", "report"}
+def _add_processes(group: Any) -> None:
+    group.add_argument(
+        "--isolation", choices=("process", "thread"),
+        help="where a plugin or command runs: in processes that may crash (default), or in threads",
+    )
+    group.add_argument("--start", choices=("auto", "fork", "fresh"), help="how workers of Python functions begin")
+    group.add_argument("--timeout", type=float, metavar="S", help="end a worker that makes no progress for S seconds")
+    group.add_argument("--retries", type=int, metavar="N", help="of a batch whose worker died, default 2")
+    group.add_argument("--batches-per-worker", type=int, metavar="N", help="replace each worker after N batches")
+    group.add_argument("--filtered", choices=("drop", "blank"), help="what None of a Python function leaves")
+
+
+_NOT_OPTIONS = {"command", "payload", "files", "output", "config", "report", "command_line"}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,15 +119,36 @@ def run(arguments: argparse.Namespace) -> int:
         for name, value in vars(arguments).items()
         if value is not None and name not in _NOT_OPTIONS
     }
-    plugin = Plugin(arguments.plugin, config=arguments.config)
+    payload, files = _payload_and_files(arguments)
+    given.setdefault("progress", sys.stderr is not None and sys.stderr.isatty())
     output = _standard_output() if arguments.output == "-" else arguments.output
-    report = api.run(plugin, arguments.files, output=output, **given)
+    report = api.run(payload, files, output=output, **given)
     _list_errors(report.errors)
     if report.failed:
         print(f"gristmill: {report.failed:,} of {report.read:,} records failed", file=sys.stderr)
     if arguments.report:
         print(report, end="", file=sys.stderr)
     return 3 if report.failed else 0
+
+
+def _payload_and_files(arguments: argparse.Namespace) -> Tuple[Any, List[str]]:
+    command: Optional[List[str]] = arguments.command_line
+    if command is not None:
+        # There is no payload before the files.
+        files = [name for name in (arguments.payload, *arguments.files) if name is not None]
+        if not command:
+            raise OptionError("a command is missing behind --: gristmill map FILE ... -- tr a-z A-Z")
+        if arguments.config is not None:
+            raise OptionError("--config belongs to plugins; a command has its arguments")
+        if not files:
+            raise OptionError("there is no file to map: gristmill map FILE ... -- COMMAND")
+        return command, files
+    if arguments.payload is None or not arguments.files:
+        raise OptionError("map needs a payload and files: gristmill map PAYLOAD FILE ...")
+    if is_function_name(arguments.payload):
+        sys.path.insert(0, "")  # modules of the current directory, as `python -m` finds them
+        return arguments.payload, arguments.files
+    return Plugin(arguments.payload, config=arguments.config), arguments.files
 
 
 def _standard_output() -> Any:

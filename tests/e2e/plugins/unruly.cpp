@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include <gristmill/plugin.h>
 
@@ -14,6 +15,20 @@ void copy(const gm_batch *batch, gm_output *out) {
     std::memcpy(to, batch->data, batch->size);
     out->commit(out, batch->size);
     out->emitted += batch->record_count;
+}
+
+constexpr std::uint64_t reserved_bytes = 8;
+
+// How many of the reserved bytes to commit: more than there are; 0 when nothing asks for it.
+std::uint64_t wrong_commit(std::string_view data) {
+    for (const auto &[name, bytes] : {std::pair("commit-beyond", reserved_bytes + 1),
+                                      std::pair("commit-more", std::uint64_t{1} << 40),
+                                      std::pair("commit-u32", std::uint64_t{UINT32_MAX}),
+                                      std::pair("commit-min", std::uint64_t{1} << 63),
+                                      std::pair("commit-minus-1", UINT64_MAX)})
+        if (data.find(name) != std::string_view::npos)
+            return bytes;
+    return 0;
 }
 
 // `config`: which rule create() breaks.
@@ -53,9 +68,9 @@ int process(void *, const gm_batch *batch, gm_output *out) {
         --out->emitted;
     if (holds("count-huge"))
         out->filtered = UINT64_MAX;
-    if (holds("commit-more")) {
-        out->reserve(out, 8);
-        out->commit(out, std::uint64_t{1} << 40);
+    if (const std::uint64_t bytes = wrong_commit(data); bytes != 0) {
+        out->reserve(out, reserved_bytes);
+        out->commit(out, bytes);
     }
     if (holds("commit-twice"))
         out->commit(out, batch->size);

@@ -39,14 +39,6 @@ std::string mapped(const std::vector<std::string> &sources, std::string_view del
     return output;
 }
 
-bool tail_meets_delimiter(std::string_view data, std::string_view delimiter) {
-    std::size_t begin = 0;
-    for (std::size_t at = 0; (at = data.find(delimiter, begin)) != std::string_view::npos;)
-        begin = at + delimiter.size();
-    const std::string tail(data.substr(begin));
-    return (tail + std::string(delimiter)).find(delimiter) < tail.size();
-}
-
 std::string upper(const std::string &record) {
     std::string result = record;
     for (char &letter : result)

@@ -18,10 +18,6 @@ std::vector<std::string> split(std::string_view data, std::string_view delimiter
 std::string mapped(const std::vector<std::string> &sources, std::string_view delimiter,
                    const std::function<std::string(const std::string &)> &payload);
 
-// Whether the last record lacks its delimiter and ends so that one put behind it would be found
-// earlier than where it was put: "b\n" before "\n\n". Only a delimiter with a border can do that.
-bool tail_meets_delimiter(std::string_view data, std::string_view delimiter);
-
 // The ASCII letters a-z as capitals.
 std::string upper(const std::string &record);
 

@@ -3,11 +3,15 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "support/processes.hpp"
 #include "support/scratch.hpp"
 
 namespace gristmill::e2e {
@@ -41,6 +45,7 @@ std::vector<std::string> shared_memory() {
 class Residue final : public ::testing::Environment {
   public:
     void SetUp() override {
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1); // whoever loses its parent becomes a child of ours
         std::thread([] {}).join(); // a sanitizer starts its own thread with the first of ours
         descriptors_ = descriptors();
         threads_ = names_in("/proc/self/task");
@@ -51,6 +56,11 @@ class Residue final : public ::testing::Environment {
         EXPECT_EQ(descriptors(), descriptors_) << "descriptors were left open";
         EXPECT_EQ(threads_at_rest(), threads_) << "threads were left behind";
         EXPECT_EQ(shared_memory(), shared_memory_) << "named shared memory was left behind";
+        EXPECT_TRUE(eventually([] {
+            while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+            }
+            return children_of(::getpid()).empty();
+        })) << "processes were left behind";
     }
 
   private:

@@ -34,13 +34,16 @@ constexpr std::size_t scaled(std::size_t times) {
 PluginSpec bundled(const std::string &name);                          // of plugins/
 PluginSpec test_plugin(const std::string &name, std::string config = {}); // of tests/e2e/plugins/
 
-// Workers and nodes of an engine; nodes as in the option, "1" or "@4".
+// Workers and nodes of an engine, nodes as in the option, "1" or "@4"; and where its workers live.
 struct Crew {
     std::uint32_t workers = 1;
     std::string nodes = "1";
+    Isolation isolation = Isolation::process;
+    friend auto operator<=>(const Crew &, const Crew &) = default;
 };
 std::ostream &operator<<(std::ostream &to, const Crew &crew);
 Engine make_engine(const Crew &crew);
+RunOptions in(const Crew &crew, RunOptions options = {}); // with its isolation
 
 // Engines that stay for the tests of one process.
 class EnginePool {
@@ -48,7 +51,7 @@ class EnginePool {
     Engine &get(const Crew &crew);
 
   private:
-    std::map<std::pair<std::uint32_t, std::string>, std::unique_ptr<Engine>> engines_;
+    std::map<Crew, std::unique_ptr<Engine>> engines_;
 };
 
 enum class Way : std::uint8_t { map, run };

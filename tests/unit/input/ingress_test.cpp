@@ -25,12 +25,13 @@ class IngressRun {
   public:
     IngressRun(std::vector<std::string> paths, RunOptions options, IngressLimits limits = {},
                std::uint16_t slots = 4)
-        : paths_(std::move(paths)), options_(std::move(options)), table_(slots),
+        : paths_(std::move(paths)), options_(std::move(options)), slots_(slots),
+          table_(slots_),
           block_(std::move(os::map_anonymous(State::block_bytes(1, 1, kEntries),
                                              os::Pages::normal)
                                .value())),
           state_(State::create(block_.data(), 1, 1, kEntries)),
-          ingress_(state_, paths_, options_, complete(limits), table_),
+          ingress_(state_, paths_, nullptr, options_, complete(limits), table_),
           retirer_(state_, ring::RetireOrder::index, false) {
         state_.header().over.store(0);
     }
@@ -90,6 +91,7 @@ class IngressRun {
 
     const std::vector<std::string> paths_;
     const RunOptions options_;
+    std::vector<record::OpenSource> slots_;
     record::SourceTable table_;
     os::Mapping block_;
     State state_;

@@ -115,8 +115,8 @@ class Rig {
     os::Mapping block_;
     RunState state_;
     ring::Publisher<ring::SystemAtomics> publisher_;
-    std::vector<store::OutputMemory> memory_;
-    store::OutputReader outputs_{memory_, {}};
+    std::atomic<std::uint64_t> released_[2]{};
+    store::OutputReader outputs_{{}, {{&released_[0], &released_[1]}}};
     std::optional<DeadLetters> letters_;
     std::list<std::string> texts_;
 };

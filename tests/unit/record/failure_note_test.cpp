@@ -24,6 +24,9 @@ FailureNote random_note(test::Random &random) {
     note.os_errno = static_cast<std::int32_t>(random.next());
     note.reason = std::string(random.below(40), 'r');
     note.excerpt = std::string(random.below(40), '\0');
+    note.type = std::string(random.below(30), 't');
+    note.details = std::string(random.below(100), 'd');
+    note.original = std::string(random.below(100), '\xff');
     return note;
 }
 
@@ -35,6 +38,9 @@ void expect_same(const FailureNote &a, const FailureNote &b) {
     EXPECT_EQ(a.os_errno, b.os_errno);
     EXPECT_EQ(a.reason, b.reason);
     EXPECT_EQ(a.excerpt, b.excerpt);
+    EXPECT_EQ(a.type, b.type);
+    EXPECT_EQ(a.details, b.details);
+    EXPECT_EQ(a.original, b.original);
 }
 
 TEST(FailureNote, several_come_back_in_order) {
@@ -50,6 +56,21 @@ TEST(FailureNote, several_come_back_in_order) {
     ASSERT_EQ(back->size(), notes.size());
     for (std::size_t i = 0; i < notes.size(); ++i)
         expect_same((*back)[i], notes[i]);
+}
+
+TEST(FailureNote, texts_are_cut_but_for_a_packed_exception) {
+    FailureNote note;
+    note.type = std::string(kTypeBytesMax + 1, 't');
+    note.details = std::string(kDetailsBytesMax + 1, 'd');
+    note.original = std::string(kOriginalBytesMax, 'o');
+    auto back = decode_notes(bytes_of(encoded(note))).value();
+    EXPECT_EQ(back[0].type, note.type.substr(1));
+    EXPECT_EQ(back[0].details, note.details.substr(1));
+    EXPECT_EQ(back[0].original, note.original);
+    note.original += 'o';
+    EXPECT_EQ(decode_notes(bytes_of(encoded(note))).value()[0].original, "") << "all or nothing";
+    note.reason = note.excerpt = std::string(100'000, 'x');
+    EXPECT_LE(encoded(note).size(), 12u * 1024);
 }
 
 TEST(FailureNote, nothing_is_no_notes) {

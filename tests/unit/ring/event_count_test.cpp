@@ -73,6 +73,51 @@ TEST(EventCount, a_notify_after_the_ticket_is_not_slept_over) {
     EXPECT_EQ(event.commit_wait(ticket, -1), ring::Wake::notified);
 }
 
+// A notifier that took the announcement and died left the sleeper asleep; only the notification
+// after a death reaches it.
+std::string die_before_the_wake(Scheduler &scheduler, std::uint64_t seed, bool after_death) {
+    using Atomics = DeterministicAtomics<true>;
+    ring::EventCount<Atomics> event;
+    DeterministicAtomic<std::uint32_t> news{0};
+    const std::vector<Actor> actors{
+        {"notifier", [&] {
+             news.store(1);
+             event.notify();
+         }},
+        {"waiter", [&] {
+             while (!news.load()) {
+                 const std::uint32_t ticket = event.prepare_wait();
+                 if (news.load())
+                     event.cancel_wait(ticket);
+                 else
+                     event.commit_wait(ticket, -1);
+             }
+         }},
+        {"reaper", [&] {
+             for (std::uint64_t steps = scheduler.random().below(16); steps > 0; --steps)
+                 scheduler.point();
+             scheduler.kill(0);
+             news.store(1);
+             if (after_death)
+                 event.notify_after_death();
+             else
+                 event.notify();
+         }}};
+    scheduler.signals = false;
+    return scheduler.run(seed, actors);
+}
+
+TEST(EventCount, loses_no_news_to_a_death) {
+    Scheduler scheduler;
+    const SeedRange seeds(8000);
+    bool missed = false;
+    for (std::uint64_t seed = seeds.first; seed < seeds.last; ++seed) {
+        ASSERT_EQ(die_before_the_wake(scheduler, seed, true), "") << replay(seed);
+        missed = missed || !die_before_the_wake(scheduler, seed, false).empty();
+    }
+    EXPECT_TRUE(missed) << "an ordinary notification would do";
+}
+
 TEST(EventCount, times_out) {
     ring::EventCount<ring::SystemAtomics> event;
     EXPECT_EQ(event.commit_wait(event.prepare_wait(), 1), ring::Wake::timed_out);

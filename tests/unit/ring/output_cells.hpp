@@ -29,12 +29,17 @@ class OutputCells {
         OutputLocation location;
         recent_max_ = std::max(cells, recent_max_ - recent_max_ / 4);
         if (!fits(cells, released)) {
-            location = {OutputPlace::overflow, overflow_taken_, 0, cells, 0,
-                        overflow_taken_ + cells};
+            location.place = OutputPlace::overflow;
+            location.begin = overflow_taken_;
+            location.bytes = cells;
+            location.end = overflow_taken_ + cells;
             overflow_taken_ += cells;
             return location;
         }
-        location = {OutputPlace::ring, taken_, taken_, cells, 0, taken_ + cells};
+        location.place = OutputPlace::ring;
+        location.begin = location.data = taken_;
+        location.bytes = cells;
+        location.end = taken_ + cells;
         for (; taken_ < location.end; ++taken_) {
             std::uint64_t &cell = cells_[taken_ % cells_.size()];
             if (cell != kNobody)
@@ -42,6 +47,16 @@ class OutputCells {
             cell = sequence;
         }
         return location;
+    }
+
+    // Another incarnation goes on at these positions; what the dead one wrote behind them is
+    // nobody's.
+    void restart(std::uint64_t ring_start, std::uint64_t overflow_start) {
+        for (std::uint64_t at = ring_start; at < taken_; ++at)
+            cells_[at % cells_.size()] = kNobody;
+        taken_ = ring_start;
+        overflow_taken_ = overflow_start;
+        recent_max_ = 0;
     }
 
     // Egress takes the output of a batch; false when it is not there any more.

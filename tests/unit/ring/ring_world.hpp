@@ -32,6 +32,8 @@ class RingWorld {
         std::memset(block_.get(), 0, bytes_);
     }
 
+    virtual ~RingWorld() = default;
+
     // Empty when all went well, otherwise what failed.
     std::string run(std::uint64_t seed) {
         begin();
@@ -45,13 +47,24 @@ class RingWorld {
         for (std::uint32_t i = 0; i < shape_.workers; ++i)
             actors.push_back({"worker" + std::to_string(i), [this, i] { work_all(i); }});
         first_worker_actor_ = shape_.separate ? 2 : 1;
+        add_actors(actors);
         scheduler_.signals = shape_.signals;
         scheduler_.when_idle = [this] { check_nobody_rests(); };
         const std::string failure = scheduler_.run(seed, actors);
         return failure.empty() ? check_end() : failure;
     }
 
-  private:
+  protected:
+    // For worlds in which workers die: see mortal_world.hpp.
+    virtual void add_actors(std::vector<Actor> &) {}
+    virtual void supervise() {}
+    virtual bool news() const { return false; }
+    virtual bool has_left(std::uint32_t worker) const {
+        return state_->slot(worker).acknowledged.load() != 0;
+    }
+    virtual void was_retired(std::uint32_t, const OutputLocation &) {}
+    virtual void at_end() {}
+
     static constexpr std::align_val_t kAlignment{128};
     struct Free {
         void operator()(std::byte *block) const { ::operator delete(block, kAlignment); }
@@ -63,7 +76,7 @@ class RingWorld {
         std::uint64_t begin = 0; // of the batch in hand: where its output goes
     };
 
-    void begin() {
+    virtual void begin() {
         state_ = std::make_unique<State>(
             State::create(block_.get(), shape_.workers, shape_.nodes, shape_.entries));
         auto &h = state_->header();
@@ -151,6 +164,7 @@ class RingWorld {
         for (;;) {
             pump();
             const std::uint64_t left = retire();
+            supervise();
             if (retirer_->finished())
                 break;
             if (left == 0)
@@ -162,7 +176,7 @@ class RingWorld {
     void sleep_for_both() {
         auto &event = state_->header().egress_event;
         const std::uint32_t ticket = event.prepare_wait();
-        if (!retirer_->prepare_target() || wants_to_publish())
+        if (!retirer_->prepare_target() || wants_to_publish() || news())
             event.cancel_wait(ticket);
         else
             event.commit_wait(ticket, -1);
@@ -172,12 +186,13 @@ class RingWorld {
         auto &event = state_->header().egress_event;
         for (;;) {
             const std::uint64_t left = retire();
+            supervise();
             if (retirer_->finished())
                 break;
             if (left > 0)
                 continue;
             const std::uint32_t ticket = event.prepare_wait();
-            if (!retirer_->prepare_target() || retirer_->finished())
+            if (!retirer_->prepare_target() || retirer_->finished() || news())
                 event.cancel_wait(ticket);
             else
                 event.commit_wait(ticket, -1);
@@ -212,6 +227,7 @@ class RingWorld {
         auto &slot = state_->slot(worker);
         auto &released =
             output.place == OutputPlace::ring ? slot.ring_released : slot.overflow_released;
+        was_retired(worker, output);
         released.store(workers_[worker].output->release(output, shape_.released_by_position));
         return true;
     }
@@ -223,17 +239,19 @@ class RingWorld {
         for (std::uint32_t i = 0; i < shape_.workers; ++i)
             state_->slot(i).event.notify();
         while (!all_left()) {
+            supervise();
             const std::uint32_t ticket = h.egress_event.prepare_wait();
-            if (all_left())
+            if (all_left() || news())
                 h.egress_event.cancel_wait(ticket);
             else
                 h.egress_event.commit_wait(ticket, -1);
         }
+        at_end();
     }
 
     bool all_left() const {
         for (std::uint32_t i = 0; i < shape_.workers; ++i)
-            if (!state_->slot(i).acknowledged.load())
+            if (!has_left(i))
                 return false;
         return true;
     }

@@ -73,7 +73,7 @@ TEST(RunState, reset_forgets_the_last_run_but_not_its_number) {
     const Block block(State::block_bytes(2, 2, 4));
     const State state = State::create(block.data, 2, 2, 4);
     auto &h = state.header();
-    h.run_id = 7;
+    h.run = RunWord{7, true}.pack();
     h.published = 9;
     h.head = 8;
     h.target = 3;
@@ -88,7 +88,7 @@ TEST(RunState, reset_forgets_the_last_run_but_not_its_number) {
     state.cursor(1) = 6;
     state.entry(2).state = 12345;
     state.reset();
-    EXPECT_EQ(h.run_id.load(), 7u);
+    EXPECT_EQ(RunWord::unpack(h.run.load()).id, 7u);
     EXPECT_EQ(h.published.load() + h.head.load() + h.ended.load(), 0u);
     EXPECT_EQ(h.publisher_wants_input.load(), 0u);
     EXPECT_EQ(h.target.load(), kNoSequence);

@@ -24,9 +24,13 @@ struct Shape {
     bool look_ahead_varies = false; // from 1 to look_ahead
     bool long_work = false;       // a batch takes until nobody else can go on
     bool signals = true;          // sleepers may wake for no reason
+    std::uint32_t deaths = 0;     // of workers, at any step of theirs
     // Rules of the world itself that a test may break:
     bool room_before_claim = true;   // R2
     bool released_by_position = true; // R4
+    bool report_wakes_always = true;  // the report of an exit, whether or not somebody is announced
+    bool starts_behind_retired = true; // a new incarnation's output, not only behind done batches
+    bool reclaims_only_reported = true; // I19: a batch is given back when its holder is dead
 };
 
 } // namespace gristmill::test

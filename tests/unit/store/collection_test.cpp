@@ -36,7 +36,7 @@ TEST(CollectionArea, keeps_everything_until_its_chunks_go) {
             content += piece;
         }
         const std::uint64_t fault_bytes = random.below(content.size() + 1);
-        const OutputLocation location = area.finish(fault_bytes);
+        const OutputLocation location = area.finish({0, fault_bytes});
         EXPECT_EQ(location.fault_bytes, fault_bytes);
         EXPECT_EQ(location.place, content.empty() ? OutputPlace::none : OutputPlace::collection);
         if (!content.empty())
@@ -47,7 +47,7 @@ TEST(CollectionArea, keeps_everything_until_its_chunks_go) {
         ASSERT_EQ(at(location), content);
     EXPECT_TRUE(area.has_room());
     ASSERT_TRUE(write(area, "a new run"));
-    EXPECT_EQ(at(area.finish(0)), "a new run");
+    EXPECT_EQ(at(area.finish({})), "a new run");
 }
 
 TEST(CollectionArea, a_batch_larger_than_a_chunk_lies_in_one_piece) {
@@ -55,7 +55,7 @@ TEST(CollectionArea, a_batch_larger_than_a_chunk_lies_in_one_piece) {
     const std::string half(40 * kMiB, 'x');
     ASSERT_TRUE(write(area, half));
     ASSERT_TRUE(write(area, half));
-    const OutputLocation location = area.finish(0);
+    const OutputLocation location = area.finish({});
     EXPECT_EQ(location.bytes, 80 * kMiB);
     EXPECT_EQ(at(location).find_first_not_of('x'), std::string::npos);
 }
@@ -65,9 +65,9 @@ TEST(CollectionArea, abandoned_output_leaves_no_trace) {
     ASSERT_TRUE(write(area, "wrong"));
     area.abandon();
     ASSERT_TRUE(write(area, "right"));
-    EXPECT_EQ(at(area.finish(0)), "right");
+    EXPECT_EQ(at(area.finish({})), "right");
     area.abandon();
-    EXPECT_EQ(area.finish(0).place, OutputPlace::none);
+    EXPECT_EQ(area.finish({}).place, OutputPlace::none);
 }
 
 TEST(CollectionArea, no_memory_is_no_crash) {
@@ -76,7 +76,7 @@ TEST(CollectionArea, no_memory_is_no_crash) {
     EXPECT_EQ(area.reserve(std::uint64_t{1} << 60), nullptr);
     EXPECT_EQ(text_of(area.committed()), "first");
     ASSERT_TRUE(write(area, " second"));
-    EXPECT_EQ(at(area.finish(0)), "first second");
+    EXPECT_EQ(at(area.finish({})), "first second");
 }
 
 TEST(ChunkPool, keeps_chunks_while_an_engine_lives) {

@@ -21,11 +21,14 @@ class OutputReaders : public testing::TestWithParam<bool> {
             GTEST_SKIP() << "rings are not mirrored under ThreadSanitizer";
 #endif
         memory_.push_back(std::move(OutputMemory::create(4096, GetParam()).value()));
-        reader_.emplace(memory_, std::vector<ReleaseCounters>{{&ring_, &overflow_}});
+        OutputPlaces places;
+        places.rings = &memory_;
+        reader_.emplace(places, std::vector<ReleaseCounters>{{&ring_, &overflow_}});
     }
     bool seen(std::uint32_t worker, OutputPlace place, std::uint64_t data, std::uint64_t bytes,
               std::uint64_t fault_bytes) {
-        return reader_->view(worker, {place, data, data, bytes, fault_bytes, data + bytes})
+        return reader_->view(worker, {place, data, data, bytes, 0, fault_bytes,
+                                      data + bytes + fault_bytes})
             .has_value();
     }
 

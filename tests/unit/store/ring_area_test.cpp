@@ -19,7 +19,7 @@ class OutputPair {
   public:
     OutputPair(std::uint64_t ring_bytes, bool mirrored)
         : memory_(one(ring_bytes, mirrored)), area_(memory_[0], ring_released_, overflow_released_),
-          reader_(memory_, {{&ring_released_, &overflow_released_}}) {}
+          reader_(places(memory_), {{&ring_released_, &overflow_released_}}) {}
 
     RingArea &area() { return area_; }
     OutputReader &reader() { return reader_; }
@@ -36,6 +36,11 @@ class OutputPair {
     }
 
   private:
+    static OutputPlaces places(std::vector<OutputMemory> &rings) {
+        OutputPlaces places;
+        places.rings = &rings;
+        return places;
+    }
     static std::vector<OutputMemory> one(std::uint64_t ring_bytes, bool mirrored) {
         std::vector<OutputMemory> memory;
         memory.push_back(std::move(OutputMemory::create(ring_bytes, mirrored).value()));
@@ -114,7 +119,7 @@ class Model {
         if (text_of(pair_.area().committed()) != content)
             return "what is committed is not what was written";
         const std::uint64_t fault_bytes = random_.below(content.size() + 1);
-        return check_finished(pair_.area().finish(fault_bytes), content, fault_bytes,
+        return check_finished(pair_.area().finish({0, fault_bytes}), content, fault_bytes,
                               needed <= room);
     }
 
@@ -195,10 +200,10 @@ TEST(RingArea, asks_for_room_for_the_recent_largest_output) {
     OutputPair pair(4096, true);
     EXPECT_TRUE(pair.area().has_room());
     ASSERT_TRUE(pair.write(std::string(1500, 'x')));
-    const OutputLocation first = pair.area().finish(0);
+    const OutputLocation first = pair.area().finish({});
     EXPECT_TRUE(pair.area().has_room());
     ASSERT_TRUE(pair.write(std::string(1500, 'y')));
-    const OutputLocation second = pair.area().finish(0);
+    const OutputLocation second = pair.area().finish({});
     EXPECT_FALSE(pair.area().has_room()) << "1096 bytes are free, the largest had 1500";
     pair.reader().release(0, second);
     EXPECT_FALSE(pair.area().has_room()) << "the first is still there";
@@ -209,7 +214,7 @@ TEST(RingArea, asks_for_room_for_the_recent_largest_output) {
 TEST(RingArea, has_no_room_while_overflow_waits) {
     OutputPair pair(4096, true);
     ASSERT_TRUE(pair.write(std::string(10'000, 'x')));
-    const OutputLocation location = pair.area().finish(0);
+    const OutputLocation location = pair.area().finish({});
     EXPECT_EQ(location.place, OutputPlace::overflow);
     EXPECT_EQ(pair.area().overflow_batches(), 1u);
     EXPECT_FALSE(pair.area().has_room());
@@ -222,7 +227,7 @@ TEST(RingArea, overflow_is_used_again_whatever_the_sizes) {
     OutputPair pair(4096, true);
     for (const std::size_t bytes : {100'000, 10'000, 300'000, 5'000}) {
         ASSERT_TRUE(pair.write(std::string(bytes, 'x'))) << bytes;
-        const OutputLocation location = pair.area().finish(0);
+        const OutputLocation location = pair.area().finish({});
         EXPECT_EQ(location.data, 0u) << "the range begins anew when nothing waits there";
         const auto view = pair.reader().view(0, location);
         ASSERT_TRUE(view);

@@ -40,8 +40,10 @@ class Echo final : public Payload {
             const char first = record.empty() ? ' ' : record[0];
             if (first == '!')
                 return {.batch_failed = true, .reason = "the payload says no"};
-            if (first == 'm')
+            if (first == 'm') {
+                thrown = true;
                 throw std::bad_alloc();
+            }
             if (first == 'f') {
                 failures.record_failed(index, "begins with f");
                 ++outcome.failed;
@@ -55,6 +57,7 @@ class Echo final : public Payload {
         return outcome;
     }
     std::vector<std::string> calls;
+    bool thrown = false;
 };
 
 struct Worked {
@@ -68,16 +71,19 @@ class Bench {
     explicit Bench(const std::string &data, KeepNotes keep = KeepNotes::all,
                    std::uint64_t max_record = 1000)
         : file_(data), bytes_(data.size()) {
-        sources_.set(0, {file_.fd(), bytes_});
+        sources_.set(0, file_.fd(), bytes_);
         order_.max_record_bytes = max_record;
         order_.keep_notes = keep;
         order_.sources = &sources_;
     }
 
     Worked work(BatchInput input) {
-        BatchWorker worker(order_, {3, 1}, input_, payload, output_);
+        std::atomic<std::uint64_t> progress{0};
+        BatchWorker worker(order_, {3, 1}, input_, payload, {output_}, progress);
+        ring::IsolationMark mark;
         Worked worked;
-        worked.result = worker.work(9, 0, input);
+        worked.result = worker.work(9, 0, input, mark);
+        EXPECT_EQ(progress.load() % 2, payload.thrown) << "odd while inside the payload";
         const OutputLocation &at = worked.result.output;
         const auto *data = reinterpret_cast<const char *>(at.data);
         worked.output.assign(data, data + at.bytes);
@@ -92,7 +98,8 @@ class Bench {
   private:
     test::MemoryFile file_;
     std::uint64_t bytes_;
-    record::SourceTable sources_{1};
+    std::vector<record::OpenSource> slots_{1};
+    record::SourceTable sources_{slots_};
     WorkOrder order_;
     record::InputBuffer input_;
     store::CollectionArea output_;

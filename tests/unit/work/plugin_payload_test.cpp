@@ -18,6 +18,10 @@ class Failures final : public FailureListener {
     void record_failed(std::uint64_t index, std::string_view reason) override {
         seen.emplace_back(index, reason);
     }
+    void record_failed(std::uint64_t index, record::FailureNote note) override {
+        seen.emplace_back(index, note.reason);
+    }
+    bool wants_note(std::uint64_t) const override { return true; }
     std::vector<std::pair<std::uint64_t, std::string>> seen;
 };
 
@@ -27,7 +31,7 @@ class Plugin {
     explicit Plugin(const std::string &config, const std::string &file = "broken.so",
                     Framing framing = {})
         : library_(PluginLibrary::load(TEST_PLUGINS "/" + file, "gm_plugin").value()),
-          factory_(library_, config, std::move(framing)), made_(factory_.make({5, 2}, cancelled)) {}
+          factory_(library_, config, std::move(framing)), made_(factory_.make({5, 2}, {cancelled, progress, command_group})) {}
 
     const Result<std::unique_ptr<Payload>> &made() const { return made_; }
     PayloadOutcome process() {
@@ -49,6 +53,8 @@ class Plugin {
 
     const std::string text = "one\ntwo\nthree\n";
     std::atomic<std::uint32_t> cancelled{0};
+    std::atomic<std::uint64_t> progress{0};
+    std::atomic<std::uint32_t> command_group{0};
     store::CollectionArea output;
     Failures failures;
 

@@ -29,7 +29,7 @@ class Echo final : public Payload {
 class Echoes final : public PayloadFactory {
   public:
     Result<std::unique_ptr<Payload>> make(const WorkerIdentity &identity,
-                                          const std::atomic<std::uint32_t> &) override {
+                                          const WorkerSignals &) override {
         made.fetch_add(1);
         if (identity.worker >= failing_from)
             return Error{ErrorKind::plugin, "worker has no payload"};
@@ -52,22 +52,19 @@ class Pool {
   public:
     Pool(std::uint32_t workers, std::uint32_t nodes)
         : plan_(plan_of(workers, nodes)), slots_(std::max(workers, 1u)),
-          block_(std::move(os::map_anonymous(RunState::block_bytes(slots_, nodes, 64),
-                                             os::Pages::normal)
-                               .value())),
-          state_(RunState::create(block_.data(), slots_, nodes, 64)),
-          pool_(std::move(WorkerPool::start(plan_, state_).value())) {
-        sources_.set(0, {file_.fd(), 3000});
+          pool_(std::move(WorkerPool::start(plan_).value())), state_(pool_->state()) {
+        pool_->sources().set(0, file_.fd(), 3000);
         order_.max_record_bytes = 1000;
         order_.payloads = &payloads;
-        order_.sources = &sources_;
+        order_.sources = &pool_->sources();
         order_.output = OutputMode::collection;
     }
 
     // One run of 30 batches; what came out, in order.
     std::string run() {
         state_.reset();
-        pool_->begin_run(order_);
+        store::OutputReader outputs(pool_->places(), {});
+        EXPECT_TRUE(pool_->begin_run(order_, outputs).ok());
         ring::Publisher<ring::SystemAtomics> publisher(state_, {64, 0});
         for (std::uint64_t batch = 0; batch < 30; ++batch) {
             ring::BatchInput input;
@@ -124,11 +121,9 @@ class Pool {
 
     const Plan plan_;
     const std::uint32_t slots_;
-    os::Mapping block_;
-    RunState state_;
     std::unique_ptr<WorkerPool> pool_;
+    RunState state_;
     test::MemoryFile file_{data};
-    record::SourceTable sources_{1};
     WorkOrder order_;
 };
 
@@ -137,7 +132,7 @@ TEST(WorkerPool, serves_run_after_run) {
         Pool pool(workers, 1);
         for (int run = 0; run < 20; ++run) {
             ASSERT_EQ(pool.run(), pool.data) << workers << " workers, run " << run;
-            EXPECT_FALSE(pool.pool().take_chunks().empty());
+            EXPECT_FALSE(pool.pool().take_collected().chunks.empty());
         }
     }
 }

@@ -1,0 +1,168 @@
+"""Python functions: gristmill against the executors of the standard library, on the same function.
+
+    .venv/bin/python bench/udf.py [--records 300000] [--trials 5] [--workers 2] [--json PATH]
+
+For each function one line: median seconds of interleaved trials, and how many times slower each
+rival was in the same run. The rivals get a list of records that is in memory already and keep a
+list of results; each is tuned: of several chunk sizes the best counts. gristmill reads the file
+and keeps its results as gm.map() does. What each gives is compared, record by record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any, Callable, Dict, List
+
+import environment
+import gristmill as gm
+from gristmill import workloads
+
+CHUNKS = (500, 2000, 8000)
+GOALS = {
+    "light": "executor and pool >= 1.15",
+    "medium": "executor and pool >= 1.10",
+    "heavy": "executor and pool >= 1.05",
+    "tokenize": "executor and pool >= 1.05",
+    "bytes.upper": "executor >= 8, serial >= 2.5",
+    "bytes.upper, batches": "executor >= 15",
+}
+
+
+@gm.batch
+def upper_batch(batch: gm.Batch) -> bytes:
+    return bytes(batch.data).upper()
+
+
+def seconds(body: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    body()
+    return time.perf_counter() - started
+
+
+def guarded(function: Callable[[bytes], Any], record: bytes) -> Any:
+    """What a rival does about a malformed record."""
+    try:
+        return function(record) or b""
+    except ValueError:
+        return b""
+
+
+class Guarded:
+    """The function as the rivals get it: picklable, and with the errors taken care of."""
+
+    def __init__(self, function: Callable[[bytes], Any]) -> None:
+        self._function = function
+
+    def __call__(self, record: bytes) -> Any:
+        return guarded(self._function, record)
+
+
+def rivals(function: Any, records: List[bytes], workers: int) -> Dict[str, Callable[[], List[Any]]]:
+    found: Dict[str, Callable[[], List[Any]]] = {"serial": lambda: list(map(function, records))}
+    for chunk in CHUNKS:
+
+        def executor(chunk: int = chunk) -> List[Any]:
+            with ProcessPoolExecutor(workers) as pool:
+                return list(pool.map(function, records, chunksize=chunk))
+
+        def pool(chunk: int = chunk) -> List[Any]:
+            with Pool(workers) as processes:
+                return processes.map(function, records, chunksize=chunk)
+
+        found[f"executor {chunk}"] = executor
+        found[f"pool {chunk}"] = pool
+    return found
+
+
+def best(times: Dict[str, List[float]], kind: str) -> float:
+    return min(statistics.median(seen) for name, seen in times.items() if name.startswith(kind))
+
+
+def compare(
+    name: str, ours: Callable[[], Any], records: List[bytes], function: Any, arguments: Any
+) -> Dict[str, Any]:
+    others = rivals(function, records, arguments.workers)
+    expected = others["serial"]()
+    if list(ours()) != expected:
+        sys.exit(f"{name}: gristmill's results differ from the serial ones")
+    times: Dict[str, List[float]] = {each: [] for each in ("gristmill", *others)}
+    for _ in range(arguments.trials):
+        times["gristmill"].append(seconds(ours))
+        for each, run in others.items():
+            times[each].append(seconds(run))
+    mine = statistics.median(times["gristmill"])
+    row = {"function": name, "records": len(records), "seconds": mine, "goal": GOALS[name]}
+    row |= {f"{kind}_ratio": best(times, kind) / mine for kind in ("executor", "pool", "serial")}
+    row["medians"] = {each: statistics.median(seen) for each, seen in times.items()}
+    print(
+        f"{name:<22} {len(records):>8,} records {mine:8.3f} s {len(records) / mine / 1e6:7.3f} M/s"
+        f"   executor {row['executor_ratio']:6.2f}  pool {row['pool_ratio']:6.2f}"
+        f"  serial {row['serial_ratio']:6.2f}   goal: {GOALS[name]}",
+        flush=True,
+    )
+    return row
+
+
+def input_of(name: str, folder: Path, count: int) -> Path:
+    path = folder / f"{name}.jsonl"
+    if not path.exists():
+        gm.datagen.generate(name, path, records=count, stream="reference")
+    return path
+
+
+def compare_twin(name: str, folder: Path, arguments: argparse.Namespace) -> Dict[str, Any]:
+    share = {"light": 1, "medium": 2, "heavy": 6, "tokenize": 40}[name]
+    path = input_of(name, folder, max(1000, arguments.records // share))
+    records = path.read_bytes().split(b"\n")[:-1]
+    function = workloads.Tokenize(f"{path}.vocab") if name == "tokenize" else getattr(workloads, name)
+    ours = lambda: gm.map(  # noqa: E731
+        function, path, workers=arguments.workers, filtered="blank", on_error="skip"
+    )
+    return compare(name, ours, records, Guarded(function), arguments)
+
+
+def compare_upper(batches: bool, folder: Path, arguments: argparse.Namespace) -> Dict[str, Any]:
+    path = input_of("light", folder, arguments.records)
+    records = path.read_bytes().split(b"\n")[:-1]
+    name = "bytes.upper, batches" if batches else "bytes.upper"
+    function = upper_batch if batches else bytes.upper
+    ours = lambda: gm.map(function, path, workers=arguments.workers)  # noqa: E731
+    return compare(name, ours, records, bytes.upper, arguments)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--records", type=int, default=300_000, help="light records; fewer of the others")
+    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", default="", help="names, comma-separated")
+    parser.add_argument("--json", type=Path, default=None, help="keep the result in this file")
+    arguments = parser.parse_args()
+    wanted = arguments.only.split(",") if arguments.only else list(GOALS)
+    result = {
+        "command": "bench/udf.py " + " ".join(sys.argv[1:]),
+        "environment": environment.describe(),
+        "rows": [],
+    }
+    with tempfile.TemporaryDirectory(prefix="gristmill-udf-") as folder:
+        for name in wanted:
+            if name in ("light", "medium", "heavy", "tokenize"):
+                row = compare_twin(name, Path(folder), arguments)
+            else:
+                row = compare_upper(name.endswith("batches"), Path(folder), arguments)
+            result["rows"].append(row)
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+#include "store/collection_file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "os/fd_io.hpp"
+
+namespace gristmill::store {
+
+namespace {
+constexpr std::uint64_t kFirstBufferBytes = 256 * kKiB;
+constexpr std::uint64_t kUsualBufferBytes = 16 * kMiB;
+} // namespace
+
+Result<CollectionFile> CollectionFile::create() {
+    Result<os::UniqueFd> fd = os::create_memfd("gristmill-collection", 0);
+    if (!fd)
+        return fd.error();
+    CollectionFile file;
+    file.fd_ = std::move(*fd);
+    return file;
+}
+
+const std::byte *CollectionFile::at(std::uint64_t offset, std::uint64_t bytes) {
+    const std::uint64_t file_bytes = os::memfd_bytes(fd_.get());
+    if (offset > file_bytes || bytes > file_bytes - offset)
+        return nullptr;
+    const std::uint64_t begin = round_down(offset, kCollectionWindowBytes);
+    const std::uint64_t wanted = offset - begin + bytes;
+    auto &window = windows_[begin];
+    if (window.bytes() < wanted) {
+        // What lies behind the file's end is never touched.
+        Result<os::Mapping> mapping = os::map_shared(
+            fd_.get(), begin, round_up(wanted, kCollectionWindowBytes));
+        if (!mapping || window.bytes() > 0) // a window that is in use stays where it is
+            return nullptr;
+        window = std::move(*mapping);
+    }
+    return window.data() + (offset - begin);
+}
+
+bool CollectionFileArea::grow(std::uint64_t bytes) {
+    const std::uint64_t needed = used_ + bytes;
+    Result<os::Mapping> larger =
+        os::map_anonymous(std::max(kFirstBufferBytes, 2 * needed), os::Pages::normal);
+    if (!larger)
+        return false;
+    if (used_ > 0)
+        std::memcpy(larger->data(), base_, used_);
+    buffer_ = std::move(*larger);
+    base_ = buffer_.data();
+    capacity_ = buffer_.bytes();
+    return true;
+}
+
+OutputLocation CollectionFileArea::finish(const OutputTail &tail) {
+    OutputLocation location;
+    if (used_ > 0) {
+        const std::uint64_t left = round_up(position_ + 1, kCollectionWindowBytes) - position_;
+        const std::uint64_t begin = used_ > left ? position_ + left : position_;
+        location.place = OutputPlace::file;
+        location.data = begin;
+        location.bytes = used_ - tail.bytes();
+        location.length_bytes = tail.length_bytes;
+        location.fault_bytes = tail.fault_bytes;
+        location.begin = position_;
+        location.end = begin + used_;
+        if (os::pwrite_full(fd_, {base_, used_}, begin) != 0)
+            location.place = OutputPlace::lost;
+        else
+            position_ = location.end;
+    }
+    used_ = reserved_ = 0;
+    if (capacity_ > kUsualBufferBytes) {
+        buffer_ = {};
+        base_ = nullptr;
+        capacity_ = 0;
+    }
+    return location;
+}
+
+} // namespace gristmill::store

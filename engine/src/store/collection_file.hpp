@@ -1,0 +1,56 @@
+// Output that map() keeps, from a worker in another process: appended to a file in memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include <gristmill/error.hpp>
+
+#include "os/memory.hpp"
+#include "store/output_area.hpp"
+
+namespace gristmill::store {
+
+// No batch crosses a border of windows, unless it begins at one: so each can be mapped on its own.
+inline constexpr std::uint64_t kCollectionWindowBytes = std::uint64_t{64} << 20;
+
+// The caller's side: owns the file, and what is mapped of it.
+//
+// Threads: one at a time.
+class CollectionFile {
+  public:
+    static Result<CollectionFile> create();
+
+    int fd() const { return fd_.get(); }
+    // Those bytes, mapped; nullptr when they do not lie in the file, or cannot be mapped.
+    const std::byte *at(std::uint64_t offset, std::uint64_t bytes);
+    // Gives the descriptor back; what is mapped stays.
+    void close() { fd_.reset(); }
+
+  private:
+    os::UniqueFd fd_;
+    std::map<std::uint64_t, os::Mapping> windows_; // by offset
+};
+
+// The worker's side. A batch is written to a warm private buffer and appended as a whole.
+//
+// Threads: the worker's.
+class CollectionFileArea final : public OutputArea {
+  public:
+    // `start`: where to go on in the file; the descriptor outlives this.
+    CollectionFileArea(int fd, std::uint64_t start) : fd_(fd), position_(start) {}
+
+    bool has_room() override { return true; }
+    OutputLocation finish(const OutputTail &tail) override;
+
+  protected:
+    bool grow(std::uint64_t bytes) override;
+
+  private:
+    const int fd_;
+    std::uint64_t position_; // in the file, behind the last batch
+    os::Mapping buffer_;
+};
+
+} // namespace gristmill::store

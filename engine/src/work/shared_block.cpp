@@ -1,0 +1,38 @@
+#include "work/shared_block.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gristmill::work {
+
+Result<SharedBlock> SharedBlock::create(const Plan &plan) {
+    const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
+    const auto workers = std::max<std::uint32_t>(1, std::uint32_t(plan.workers.size()));
+    const std::uint32_t entries = RunState::entries_for(workers);
+    const std::uint64_t bytes = round_up(RunState::block_bytes(workers, nodes, entries), 128) +
+                                record::kSourceSlotsMax * sizeof(record::OpenSource);
+    SharedBlock block;
+    Result<os::UniqueFd> fd = os::create_memfd("gristmill-run", bytes);
+    if (!fd)
+        return fd.error();
+    Result<os::Mapping> mapping = os::map_shared(fd->get(), 0, bytes);
+    if (!mapping)
+        return mapping.error();
+    block.fd_ = std::move(*fd);
+    block.mapping_ = std::move(*mapping);
+    const RunState state = RunState::create(block.mapping_.data(), workers, nodes, entries);
+    for (std::uint32_t i = 0; i < plan.workers.size(); ++i)
+        state.slot(i).node = plan.workers[i].node;
+    return block;
+}
+
+Result<SharedBlock> SharedBlock::attach(int fd) {
+    SharedBlock block;
+    Result<os::Mapping> mapping = os::map_shared(fd, 0, os::memfd_bytes(fd));
+    if (!mapping)
+        return mapping.error();
+    block.mapping_ = std::move(*mapping);
+    return block;
+}
+
+} // namespace gristmill::work

@@ -1,0 +1,189 @@
+#include "work/worker_process.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "os/crash_point.hpp"
+#include "os/fd_io.hpp"
+#include "os/process.hpp"
+#include "store/collection_file.hpp"
+#include "store/isolation_area.hpp"
+#include "store/output_ring.hpp"
+#include "work/nursery.hpp"
+#include "work/remote_sources.hpp"
+#include "work/shared_block.hpp"
+
+namespace gristmill::work {
+
+namespace {
+
+// What a worker keeps from run to run.
+class WorkerProcess {
+  public:
+    WorkerProcess(RunState state, std::uint32_t worker, std::uint16_t incarnation,
+                  const FactoryMaker &make_factory)
+        : state_(state), worker_(worker), incarnation_(incarnation), make_factory_(make_factory),
+          sources_(sources_in(state)) {
+        const std::uint32_t nodes = state.header().nodes;
+        for (std::uint32_t step = 0; step < nodes; ++step)
+            steal_order_.push_back((slot().node + step) % nodes);
+    }
+
+    void serve() {
+        std::uint32_t seen = 0;
+        while (const auto run = await_run(state_, worker_, seen)) {
+            seen = run->id;
+            if (!run->over) // it may have ended before this process was awake
+                take_part(seen);
+            if (resigned_) {
+                slot().resigned.store(1);
+                return;
+            }
+            os::crash_point("before leaving");
+            slot().acknowledged.store(seen);
+            os::crash_point("left");
+            state_.header().egress_event.notify();
+        }
+    }
+
+  private:
+    RunState::Slot &slot() { return state_.slot(worker_); }
+
+    void take_part(std::uint32_t run) {
+        const std::uint64_t started_ns = thread_cpu_clock_ns();
+        std::string failure = "the order of the run cannot be read";
+        std::optional<OrderMessage> message = read_order();
+        if (message && !attach(*message, failure))
+            message.reset();
+        if (!message) {
+            report_start_failure(state_, worker_, ring::StartFailure::payload, failure);
+            return;
+        }
+        RemoteSources sources(sources_, static_cast<std::int32_t>(message->holder));
+        message->order.sources = &sources;
+        if (Result<void> made = prepare_payload(*message); !made) {
+            report_start_failure(state_, worker_, ring::StartFailure::loading,
+                                 made.error().message);
+            return;
+        }
+        message->order.payloads = factory_.get();
+        work(run, *message);
+        slot().cpu_ns.fetch_add(thread_cpu_clock_ns() - started_ns);
+    }
+
+    std::optional<OrderMessage> read_order() const {
+        std::string bytes(state_.header().order_bytes.load(), '\0');
+        const std::int64_t got =
+            os::pread_full(kOrderFd, std::as_writable_bytes(std::span(bytes)), 0);
+        return got == static_cast<std::int64_t>(bytes.size()) ? decode_order(bytes) : std::nullopt;
+    }
+
+    // Makes one's own descriptors of what this worker writes to.
+    bool attach(const OrderMessage &message, std::string &failure) {
+        const auto open = [&](std::int32_t fd, os::UniqueFd &mine) {
+            if (fd < 0)
+                return true;
+            Result<os::UniqueFd> opened =
+                os::reopen(static_cast<pid_t>(message.holder), fd, true);
+            if (!opened) {
+                failure = opened.error().message + " (worker processes reach the engine's memory "
+                                                   "through /proc; isolation='thread' does without)";
+                return false;
+            }
+            mine = std::move(*opened);
+            return true;
+        };
+        const WorkerFiles &files = message.files.at(worker_);
+        if (!open(files.collection, collection_) || !open(message.isolation, isolation_))
+            return false;
+        if (files.ring < 0 || (rings_ && ring_generation_ == message.ring_generation))
+            return true;
+        os::UniqueFd ring, overflow;
+        if (!open(files.ring, ring) || !open(files.overflow, overflow))
+            return false;
+        Result<store::OutputMemory> memory = store::OutputMemory::attach(
+            std::move(ring), std::move(overflow), message.ring_bytes, message.mirrored);
+        if (!memory) {
+            failure = memory.error().message;
+            return false;
+        }
+        rings_ = std::move(*memory);
+        ring_generation_ = message.ring_generation;
+        return true;
+    }
+
+    // The factory of the run before serves again if it is asked for the same.
+    Result<void> prepare_payload(const OrderMessage &message) {
+        const bool same = factory_ && description_.kind == message.payload.kind &&
+                          description_.texts == message.payload.texts &&
+                          framing_ == message.order.framing &&
+                          factory_->still_good();
+        if (same)
+            return {};
+        factory_.reset();
+        Result<std::unique_ptr<PayloadFactory>> made =
+            make_factory_(message.payload, message.order.framing);
+        if (!made)
+            return made.error();
+        factory_ = std::move(*made);
+        description_ = message.payload;
+        framing_ = message.order.framing;
+        return {};
+    }
+
+    void work(std::uint32_t run, const OrderMessage &message) {
+        std::optional<store::RingArea> ring;
+        std::optional<store::CollectionFileArea> collection;
+        store::OutputArea *output = nullptr;
+        if (message.order.output == OutputMode::ring) {
+            const store::OutputStart start{slot().ring_start.load(), slot().overflow_start.load(),
+                                           slot().overflow_base.load()};
+            output = &ring.emplace(*rings_, slot().ring_released, slot().overflow_released, start);
+        } else {
+            output = &collection.emplace(collection_.get(), slot().collection_start.load());
+        }
+        store::IsolationArea isolation(isolation_.get());
+        WorkerLoop loop(state_, message.order, {worker_, slot().node, incarnation_}, steal_order_,
+                        input_, *output, &isolation);
+        if (!loop.start())
+            return;
+        os::crash_point("before start");
+        slot().started.store(run);
+        os::crash_point("started");
+        state_.header().egress_event.notify();
+        resigned_ = !loop.run();
+        if (ring)
+            slot().overflow_batches.fetch_add(ring->overflow_batches());
+    }
+
+    RunState state_;
+    const std::uint32_t worker_;
+    const std::uint16_t incarnation_;
+    const FactoryMaker &make_factory_;
+    const record::SourceTable sources_;
+    std::vector<std::uint32_t> steal_order_;
+    record::InputBuffer input_;
+    std::optional<store::OutputMemory> rings_;
+    std::uint32_t ring_generation_ = 0;
+    os::UniqueFd collection_;
+    os::UniqueFd isolation_;
+    PayloadDescription description_;
+    Framing framing_;
+    std::unique_ptr<PayloadFactory> factory_;
+    bool resigned_ = false;
+};
+
+} // namespace
+
+void live_as_worker(RunState state, std::uint32_t worker, std::uint16_t incarnation,
+                    const FactoryMaker &make_factory) {
+    os::reset_signals();
+    os::volunteer_for_oom();
+    os::count_forks();
+    os::run_on_cpus(state.slot(worker).cpu_mask);
+    WorkerProcess(state, worker, incarnation, make_factory).serve();
+}
+
+} // namespace gristmill::work
