@@ -3,9 +3,9 @@
     .venv/bin/python bench/udf.py [--records 300000] [--trials 5] [--workers 2] [--json PATH]
 
 For each function one line: median seconds of interleaved trials, and how many times slower each
-rival was in the same run. The rivals get a list of records that is in memory already and keep a
-list of results; each is tuned: of several chunk sizes the best counts. gristmill reads the file
-and keeps its results as gm.map() does. What each gives is compared, record by record.
+rival was in the same run. All do the same job: from a file of records to a sequence of results. The
+rivals read the file, split it, and keep a list; each is tuned: of several chunk sizes the best
+counts. What each gives is compared, record by record.
 """
 
 from __future__ import annotations
@@ -65,17 +65,20 @@ class Guarded:
         return guarded(self._function, record)
 
 
-def rivals(function: Any, records: List[bytes], workers: int) -> Dict[str, Callable[[], List[Any]]]:
-    found: Dict[str, Callable[[], List[Any]]] = {"serial": lambda: list(map(function, records))}
+def rivals(function: Any, path: Path, workers: int) -> Dict[str, Callable[[], List[Any]]]:
+    def records() -> List[bytes]:
+        return path.read_bytes().split(b"\n")[:-1]
+
+    found: Dict[str, Callable[[], List[Any]]] = {"serial": lambda: list(map(function, records()))}
     for chunk in CHUNKS:
 
         def executor(chunk: int = chunk) -> List[Any]:
             with ProcessPoolExecutor(workers) as pool:
-                return list(pool.map(function, records, chunksize=chunk))
+                return list(pool.map(function, records(), chunksize=chunk))
 
         def pool(chunk: int = chunk) -> List[Any]:
             with Pool(workers) as processes:
-                return processes.map(function, records, chunksize=chunk)
+                return processes.map(function, records(), chunksize=chunk)
 
         found[f"executor {chunk}"] = executor
         found[f"pool {chunk}"] = pool
@@ -87,23 +90,24 @@ def best(times: Dict[str, List[float]], kind: str) -> float:
 
 
 def compare(
-    name: str, ours: Callable[[], Any], records: List[bytes], function: Any, arguments: Any
+    name: str, ours: Callable[[], Any], path: Path, function: Any, arguments: Any
 ) -> Dict[str, Any]:
-    others = rivals(function, records, arguments.workers)
+    others = rivals(function, path, arguments.workers)
     expected = others["serial"]()
     if list(ours()) != expected:
         sys.exit(f"{name}: gristmill's results differ from the serial ones")
+    count = len(expected)
     times: Dict[str, List[float]] = {each: [] for each in ("gristmill", *others)}
     for _ in range(arguments.trials):
         times["gristmill"].append(seconds(ours))
         for each, run in others.items():
             times[each].append(seconds(run))
     mine = statistics.median(times["gristmill"])
-    row = {"function": name, "records": len(records), "seconds": mine, "goal": GOALS[name]}
+    row = {"function": name, "records": count, "seconds": mine, "goal": GOALS[name]}
     row |= {f"{kind}_ratio": best(times, kind) / mine for kind in ("executor", "pool", "serial")}
     row["medians"] = {each: statistics.median(seen) for each, seen in times.items()}
     print(
-        f"{name:<22} {len(records):>8,} records {mine:8.3f} s {len(records) / mine / 1e6:7.3f} M/s"
+        f"{name:<22} {count:>9,} records {mine:8.3f} s {count / mine / 1e6:7.3f} M/s"
         f"   executor {row['executor_ratio']:6.2f}  pool {row['pool_ratio']:6.2f}"
         f"  serial {row['serial_ratio']:6.2f}   goal: {GOALS[name]}",
         flush=True,
@@ -121,21 +125,19 @@ def input_of(name: str, folder: Path, count: int) -> Path:
 def compare_twin(name: str, folder: Path, arguments: argparse.Namespace) -> Dict[str, Any]:
     share = {"light": 1, "medium": 2, "heavy": 6, "tokenize": 40}[name]
     path = input_of(name, folder, max(1000, arguments.records // share))
-    records = path.read_bytes().split(b"\n")[:-1]
     function = workloads.Tokenize(f"{path}.vocab") if name == "tokenize" else getattr(workloads, name)
     ours = lambda: gm.map(  # noqa: E731
         function, path, workers=arguments.workers, filtered="blank", on_error="skip"
     )
-    return compare(name, ours, records, Guarded(function), arguments)
+    return compare(name, ours, path, Guarded(function), arguments)
 
 
 def compare_upper(batches: bool, folder: Path, arguments: argparse.Namespace) -> Dict[str, Any]:
     path = input_of("light", folder, arguments.records)
-    records = path.read_bytes().split(b"\n")[:-1]
     name = "bytes.upper, batches" if batches else "bytes.upper"
     function = upper_batch if batches else bytes.upper
     ours = lambda: gm.map(function, path, workers=arguments.workers)  # noqa: E731
-    return compare(name, ours, records, bytes.upper, arguments)
+    return compare(name, ours, path, bytes.upper, arguments)
 
 
 def main() -> None:

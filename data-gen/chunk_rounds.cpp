@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <new>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
@@ -119,12 +120,30 @@ std::uint32_t threads_to_use(std::uint32_t asked) {
     return static_cast<std::uint32_t>(std::max(cpus, 1.0));
 }
 
+namespace {
+
+// Lets oneTBB's threads end with the work, unless others use them too: a process with idle threads
+// cannot be forked as freely as one without.
+class TbbThreads {
+  public:
+    TbbThreads() : handle_(tbb::attach{}) {}
+    TbbThreads(const TbbThreads &) = delete;
+    TbbThreads &operator=(const TbbThreads &) = delete;
+    ~TbbThreads() { tbb::finalize(handle_, std::nothrow); }
+
+  private:
+    tbb::task_scheduler_handle handle_;
+};
+
+} // namespace
+
 bool hand_on_chunks(RecordStream &stream, Range range, std::uint32_t threads, const Sink &sink) {
     // More than TBB has would be no use, and it would print a warning.
     const std::size_t used = std::min<std::size_t>(
         threads, tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
     const bool one_by_one = stream.sequential() || used == 1;
     const std::size_t chunks_max = one_by_one ? 1 : used * chunks_per_thread;
+    const TbbThreads threads_of_tbb;
     tbb::task_arena arena(static_cast<int>(used));
     return arena.execute([&] {
         Rounds rounds(stream, range, chunks_max);

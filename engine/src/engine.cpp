@@ -131,7 +131,7 @@ class RunScope {
     explicit RunScope(work::WorkerHost &host) : host_(host) {}
     RunScope(const RunScope &) = delete;
     RunScope &operator=(const RunScope &) = delete;
-    ~RunScope() { host_.end_run(); }
+    ~RunScope() { host_.give_up_run(); }
 
   private:
     work::WorkerHost &host_;
@@ -215,7 +215,7 @@ Result<RunOutcome> Engine::State::execute(const Payload &payload,
     Result<void> driven = host.begin_run(order, outputs);
     if (driven)
         driven = Coordinator(host, ingress, egress, run).drive();
-    host.end_run();
+    host.end_run(driven.ok(), run.interrupted);
     egress.discard_rest();
     if (collected)
         *collected = host.take_collected();

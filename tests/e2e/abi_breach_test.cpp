@@ -1,5 +1,6 @@
 // Plugins that break the rules of the ABI: it costs the batch, never the process, and nothing of
-// what the plugin did not write comes out. Cases A58 and A59.
+// what the plugin did not write comes out. One that fails its batch, or throws, costs the record that
+// made it do so. Cases A58 and A59.
 #include <gtest/gtest.h>
 
 #include "support/intake.hpp"
@@ -17,11 +18,14 @@ struct Breach {
 
 void PrintTo(const Breach &breach, std::ostream *to) { *to << breach.name; }
 
-const Breach kBreaches[] = {
+// The plugin fails the batch, which one record may have caused: that record alone is to pay.
+const Breach kFailures[] = {
     {"throw-std", "the plugin let an exception escape: plugin says no"},
     {"throw-int", "an exception escape that is no std::exception"},
     {"throw-oom", "std::bad_alloc"},
-    {"status", "failed the batch"},
+    {"status", "failed the batch"}};
+
+const Breach kBreaches[] = {
     {"reserve-all", "found no memory for its output"},
     {"count-more", "count every record exactly once"},
     {"count-less", "count every record exactly once"},
@@ -51,6 +55,10 @@ class AbiBreach : public ::testing::TestWithParam<Breach> {
                 before_ += record;
             else if (i >= kBroken + kBatch)
                 after_ += record;
+            if (i < kBroken + 5)
+                before_record_ += record;
+            else if (!at_fault)
+                after_record_ += record;
         }
         path_ = scratch_.write("records", input);
     }
@@ -82,8 +90,43 @@ class AbiBreach : public ::testing::TestWithParam<Breach> {
     EnginePool engines_;
     std::string before_; // the records before that batch
     std::string after_;
+    std::string before_record_; // the records before the one at fault
+    std::string after_record_;
     std::string path_;
 };
+
+class PluginFailure : public AbiBreach {};
+
+TEST_P(PluginFailure, RaiseEndsTheRunBeforeTheRecord) {
+    everywhere([&](Engine &engine) {
+        const Intake intake;
+        const Result<RunOutcome> ran =
+            engine.run(unruly_, {path_}, intake.target(), options(OnError::raise));
+        ASSERT_FALSE(ran.ok());
+        EXPECT_EQ(ran.error().kind, ErrorKind::record) << ran.error().message;
+        EXPECT_NE(ran.error().message.find(GetParam().reason), std::string::npos)
+            << ran.error().message;
+        EXPECT_EQ(intake.bytes(), before_record_);
+    });
+}
+
+TEST_P(PluginFailure, CollectNamesTheRecord) {
+    everywhere([&](Engine &engine) {
+        for (const Way way : {Way::map, Way::run}) {
+            const Outcome outcome =
+                complete(engine, way, unruly_, {path_}, options(OnError::collect));
+            EXPECT_EQ(outcome.bytes, before_record_ + after_record_);
+            EXPECT_EQ(outcome.report.failed, 1u);
+            expect_accounted(outcome.report, {path_}, kRecords);
+            ASSERT_EQ(outcome.errors.size(), 1u);
+            const RecordFailure &error = outcome.errors[0];
+            EXPECT_EQ(error.record_index, kBroken + 5);
+            EXPECT_EQ(error.byte_offset, before_record_.size());
+            EXPECT_EQ(error.excerpt, std::to_string(kBroken + 5) + GetParam().name);
+            EXPECT_NE(error.reason.find(GetParam().reason), std::string::npos) << error.reason;
+        }
+    });
+}
 
 TEST_P(AbiBreach, RaiseEndsTheRunBeforeTheBatch) {
     everywhere([&](Engine &engine) {
@@ -136,6 +179,7 @@ std::string as_identifier(const ::testing::TestParamInfo<Breach> &given) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, AbiBreach, ::testing::ValuesIn(kBreaches), as_identifier);
+INSTANTIATE_TEST_SUITE_P(Each, PluginFailure, ::testing::ValuesIn(kFailures), as_identifier);
 
 struct Refusal {
     const char *symbol;

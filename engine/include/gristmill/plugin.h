@@ -54,7 +54,9 @@ extern "C" {
 
 /* What process() returns. */
 #define GM_OK 0
-#define GM_FAIL_BATCH 1 /* the whole batch failed; its output is thrown away */
+/* The batch failed; its output is thrown away. Unless the plugin has GM_PLUGIN_WHOLE_BATCHES, its
+ * records are handed over again, at last one by one, so that one record costs itself alone. */
+#define GM_FAIL_BATCH 1
 
 /* The engine, as a plugin sees it. Valid from create() until destroy() returns. */
 typedef struct gm_host {

@@ -63,7 +63,8 @@ Result<pid_t> start(const std::string &path, const std::vector<std::string> &arg
     sigset_t none, ignored;
     sigemptyset(&none);
     sigemptyset(&ignored);
-    sigaddset(&ignored, SIGPIPE);
+    for (const int number : {SIGINT, SIGPIPE, SIGXFSZ}) // as a shell would start it
+        sigaddset(&ignored, number);
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &ignored);
     ::posix_spawnattr_setpgroup(&attributes, 0);

@@ -130,6 +130,8 @@ class PluginPayload final : public Payload {
                                std::to_string(batch.record_count) +
                                "; count every record exactly once";
         outcome_.batch_failed = true;
+        // It may be one record's fault; a breach of the ABI is the plugin's own.
+        outcome_.worth_a_retry = !violation_ && status != GM_OK && may_be_divided();
     }
 
     bool adds_up() const {

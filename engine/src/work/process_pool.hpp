@@ -76,7 +76,7 @@ class ProcessPool final : public WorkerHost {
     bool news() const override;
     bool ready() const override { return ready_; }
     std::int64_t supervise_every_ns() const override;
-    void end_run() override;
+    void end_run(bool completed, const std::function<bool()> &interrupted) override;
     store::Collected take_collected() override;
     std::uint64_t overflow_batches() const override;
     std::uint64_t retries() const override { return retries_; }
@@ -110,6 +110,7 @@ class ProcessPool final : public WorkerHost {
     Result<void> judge_memory(std::uint32_t worker, int status);
     void check_progress(std::uint64_t now_ns);
     bool all_left() const;
+    void bury_with_nursery();
     void look_ready();
 
     SharedBlock block_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -46,9 +47,11 @@ class WorkerHost {
     // Works on one batch in the calling thread, when that is where the worker lives.
     virtual bool caller_works() const { return false; }
     virtual void step() {}
-    // The run is over or given up: returns when every worker has left it. A second call does
-    // nothing.
-    virtual void end_run() = 0;
+    // The run is over: returns when every worker has left it. A second call does nothing. One that
+    // was given up is left within moments; from one that has completed, workers may take their time
+    // to end their payloads, until `interrupted` (may be empty) says to give up.
+    virtual void end_run(bool completed, const std::function<bool()> &interrupted) = 0;
+    void give_up_run() { end_run(false, {}); }
 
     // After end_run(): what was collected, in no order.
     virtual store::Collected take_collected() = 0;

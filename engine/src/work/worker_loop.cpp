@@ -83,6 +83,14 @@ bool WorkerLoop::run() {
     return true;
 }
 
+void WorkerLoop::close() {
+    auto &progress = state_.slot(identity_.worker).progress;
+    progress.fetch_add(1);
+    worker_.reset();
+    payload_.reset();
+    progress.fetch_add(1);
+}
+
 bool WorkerLoop::step() {
     const auto claim = claimer_.try_claim(output_.has_room());
     if (claim)

@@ -40,6 +40,9 @@ class WorkerLoop {
     // Works until the run is over: true; or until it has worked on as many batches as its process may.
     bool run();
 
+    // Ends the payload. To be called when its time is to be measured, before this is destroyed.
+    void close();
+
     // Works on one batch, if there is one to claim. For a caller that hosts the worker itself.
     bool step();
 

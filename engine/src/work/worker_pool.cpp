@@ -150,7 +150,8 @@ void WorkerPool::step() {
         workers_[0]->loop->step();
 }
 
-void WorkerPool::end_run() {
+// A thread cannot be ended: it finishes the batch in hand, and ends its payload.
+void WorkerPool::end_run(bool, const std::function<bool()> &) {
     if (!std::exchange(running_, false))
         return;
     auto &header = state_.header();

@@ -154,6 +154,7 @@ class WorkerProcess {
         os::crash_point("started");
         state_.header().egress_event.notify();
         resigned_ = !loop.run();
+        loop.close();
         if (ring)
             slot().overflow_batches.fetch_add(ring->overflow_batches());
     }
