@@ -1,6 +1,7 @@
 """What the tests of the Python package share: inputs and compiled plugins."""
 
 import contextlib
+import ctypes
 import os
 import random
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import gristmill as gm
+
+_PR_SET_DUMPABLE = 4
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
@@ -73,5 +76,6 @@ def unprivileged():
         finally:
             if root:
                 os.seteuid(0)
+                ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1)  # the change has made us undumpable
 
     return somebody_else

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from expected_records import picky, split
+from processes import children, descendants
 
 import gristmill as gm
 
@@ -42,23 +43,40 @@ def test_an_engine_serves_many_runs(file, lines):
 def test_closing(file):
     path = file(b"a\n")
     engine = gm.Engine(workers=2)
-    before = threads()
     assert not engine.closed and len(engine.map("identity", path)) == 1
     engine.close()
     engine.close()
     assert engine.closed and "closed" in repr(engine)
-    assert threads() == before - 2
     for use in (lambda: engine.map("identity", path), lambda: engine.run("identity", path), engine.__enter__):
         with pytest.raises(gm.GristmillError, match="closed"):
             use()
 
 
-def test_an_engine_that_nobody_closed_ends_its_threads():
+def test_an_engine_starts_what_a_run_needs_and_keeps_it(file):
+    path, threads_before = file(b"a\n"), threads()
+    with gm.Engine(workers=2) as engine:
+        assert (threads(), children()) == (threads_before, [])
+        engine.run("identity", path)
+        (nursery,) = children()
+        workers = children(nursery)
+        assert len(workers) == 2
+        engine.run("upper", path)
+        assert children(nursery) == workers
+        engine.run("identity", path, isolation="thread")
+        assert (threads(), children(nursery)) == (threads_before + 2, workers)
+        engine.run(bytes.upper, path)
+        assert len(children()) == 2 and len(descendants()) == 6
+    assert (threads(), children()) == (threads_before, [])
+
+
+@pytest.mark.parametrize("use", [{}, {"isolation": "thread"}], ids=["processes", "threads"])
+def test_an_engine_that_nobody_closed_ends_its_workers(file, use):
     before = threads()
     engine = gm.Engine(workers=3)
-    assert threads() == before + 3
+    engine.run("identity", file(b"a\n"), **use)
+    assert (threads() - before, len(descendants())) == ((3, 0) if use else (0, 4))
     del engine
-    assert threads() == before
+    assert (threads(), children()) == (before, [])
 
 
 def test_the_plan(file):

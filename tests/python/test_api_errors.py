@@ -96,7 +96,7 @@ def test_a_file_that_we_may_not_read(file, unprivileged):
     path = file(b"a\n")
     os.chmod(path, 0)
     with unprivileged(), pytest.raises(PermissionError) as caught:
-        gm.map("identity", path)
+        gm.map("identity", path, isolation="thread")
     assert isinstance(caught.value, gm.SourceError)
     assert (caught.value.filename, caught.value.errno) == (path, errno.EACCES)
 

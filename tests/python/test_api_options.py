@@ -1,4 +1,4 @@
-"""The table of options: each with values that are taken, refused, or not there yet."""
+"""The table of options: each with values that are taken, or refused."""
 
 import os
 from pathlib import Path
@@ -24,13 +24,19 @@ TAKEN = {
     "memory": ["512MiB", 2**25, "1TiB", 2**63 - 1],
     "config": [None, "", "text", Path("path")],
     "filtered": [None],
-    "isolation": [None, "thread"],
-    "progress": [None, False],
-    "timeout": [None],
+    "isolation": [None, "process", "thread"],
+    "progress": [None, False, True],
+    "timeout": [None, 0.5, 3, 1e6],
     "start": [None, "auto"],
-    "retries": [None],
+    "retries": [None, 0, 2, 100],
     "retry_exceptions": [None],
-    "batches_per_worker": [None],
+    "batches_per_worker": [None, 1, 2**31],
+}
+TAKEN_BY_FUNCTIONS = {
+    "filtered": [None, "drop", "blank"],
+    "isolation": [None, "process"],
+    "start": [None, "auto", "fork", "fresh"],
+    "retry_exceptions": [None, ValueError, BaseException, (OSError, KeyError), ()],
 }
 REFUSED = {  # by OptionError
     "workers": [-1, 4097, 2**64, 10**30],
@@ -50,8 +56,9 @@ REFUSED = {  # by OptionError
     "isolation": ["fiber"],
     "timeout": [0, -1.5, float("nan"), float("inf")],
     "start": ["never"],
-    "retries": [-1],
-    "batches_per_worker": [0],
+    "retries": [-1, 101],
+    "retry_exceptions": [ValueError, (OSError, KeyError)],  # the payload is a plugin
+    "batches_per_worker": [0, 2**31 + 1],
 }
 WRONG_TYPE = {  # by an OptionError that is a TypeError too
     "workers": ["2", 1.0, True],
@@ -77,15 +84,6 @@ WRONG_TYPE = {  # by an OptionError that is a TypeError too
     "retry_exceptions": ["ValueError", (ValueError, 3), 7],
     "batches_per_worker": ["2"],
 }
-NOT_THERE_YET = {
-    "isolation": ["process"],
-    "progress": [True],
-    "timeout": [1, 0.5],
-    "start": ["fork", "fresh"],
-    "retries": [0, 2],
-    "retry_exceptions": [ValueError, (OSError, KeyError)],
-    "batches_per_worker": [1],
-}
 
 
 def cases(table):
@@ -109,13 +107,18 @@ def test_the_tables_know_every_option():
     known = set(options.CallOptions.__annotations__)
     assert known == set(options._ENGINE) | set(options._RUN)
     assert known == set(TAKEN)
-    assert known == set(REFUSED) | {"smt", "progress", "retry_exceptions"}
+    assert known == set(REFUSED) | {"smt", "progress"}
     assert known == set(WRONG_TYPE)
 
 
 @pytest.mark.parametrize("name, value", cases(TAKEN))
 def test_taken(source, name, value):
     assert gm.run("identity", source, **{name: value}).read > 0
+
+
+@pytest.mark.parametrize("name, value", cases(TAKEN_BY_FUNCTIONS))
+def test_taken_by_functions(source, name, value):
+    assert gm.run(bytes.upper, source, workers=1, **{name: value}).read == 10
 
 
 @pytest.mark.parametrize("name, value", cases(REFUSED))
@@ -134,24 +137,21 @@ def test_wrong_type(source, name, value):
     assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("name, value", cases(NOT_THERE_YET))
-def test_not_there_yet_is_said_and_never_ignored(source, name, value):
-    with pytest.raises(gm.UnsupportedError, match=name) as caught:
-        gm.map("identity", source, **{name: value})
-    assert isinstance(caught.value, NotImplementedError)
+# Some only make sense, or none, together with others or with a payload, which a run decides.
+OF_A_RUN = ("errors_to", "max_errors", "memory", "framing", "filtered", "retry_exceptions")
 
 
-@pytest.mark.parametrize("table", [REFUSED, WRONG_TYPE, NOT_THERE_YET])
+@pytest.mark.parametrize("table", [REFUSED, WRONG_TYPE])
 def test_engines_and_their_calls_check_the_same(source, engine, table):
     for name, values in table.items():
         of_engine = name in options.EngineOptions.__annotations__
         for value in values:
-            if name in ("errors_to", "max_errors", "memory", "framing") and table is REFUSED:
-                continue  # some of these only make sense together with others, which a run decides
-            with pytest.raises((gm.OptionError, gm.UnsupportedError), match=name):
+            if name in OF_A_RUN and table is REFUSED:
+                continue
+            with pytest.raises(gm.OptionError, match=name):
                 gm.Engine(**{name: value}).close()
             if not of_engine:
-                with pytest.raises((gm.OptionError, gm.UnsupportedError), match=name):
+                with pytest.raises(gm.OptionError, match=name):
                     engine.run("identity", source, **{name: value})
 
 
@@ -180,6 +180,10 @@ def test_options_are_by_keyword_only(source):
         ({"framing": 10, "max_record": 5}, "longer than max_record"),
         ({"max_errors": 1}, "max_errors needs on_error"),
         ({"errors_to": "x"}, "errors_to needs on_error"),
+        ({"timeout": 1, "isolation": "thread"}, "timeout"),
+        ({"timeout": 1, "workers": 0}, "timeout"),
+        ({"filtered": "drop"}, "filtered belongs to Python functions"),
+        ({"retry_exceptions": OSError}, "retry_exceptions belongs to Python functions"),
     ],
 )
 def test_combinations_that_make_no_sense(source, given, said):

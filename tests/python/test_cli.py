@@ -102,7 +102,8 @@ def test_collected_errors_are_not_listed_without_end(file, plugin):
         (["map", "identity", "x", "--on-error", "x"], b"usage: "),
         (["map", "identity", "x", "--delimiter", r"\q"], b"usage: "),
         (["map", "identity", "x", "--unknown"], b"usage: "),
-        (["map", "identity"], b"usage: "),
+        (["map", "identity"], b"gristmill: map needs a payload and files"),
+        (["map"], b"gristmill: map needs a payload and files"),
         (["gen", "light", "--records", "-1", "-o", "x"], b"gristmill: records=-1 is out of range"),
         (["gen", "light", "--records", "1", "-o", "no/x"], b"gristmill: "),
         (["gen", "dark", "--records", "1", "-o", "x"], b"usage: "),
@@ -117,6 +118,85 @@ def test_exit_code_for_errors(tmp_path, arguments, said):
     assert done.stderr.startswith(said)
     assert done.stderr.startswith(b"usage: ") or done.stderr.count(b"\n") == 1
     assert os.listdir(tmp_path) == []
+
+
+def test_map_with_a_command(tmp_path, file):
+    first, second = file(b"a\nb\n"), file(b"c")
+    done = gristmill("map", first, second, "--", "tr", "a-z", "A-Z")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"A\nB\nC", b"")
+    done = gristmill("map", "--batch-records", 1, "-o", tmp_path / "out", first, "--", "sh", "-c", "tr a b; echo --")
+    assert (done.returncode, (tmp_path / "out").read_bytes()) == (0, b"b\n--\nb\n--\n")
+    done = gristmill("map", first, "--", "sh", "-c", "echo out of luck >&2; exit 3")
+    assert done.returncode == 2 and b"record 0 of" in done.stderr and b"out of luck" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["map", "--", "tr"], b"gristmill: there is no file to map"),
+        (["map", "file", "--"], b"gristmill: a command is missing behind --"),
+        (["map", "--config", "x", "file", "--", "cat"], b"gristmill: --config belongs to plugins"),
+        (["map", "--filtered", "drop", "file", "--", "cat"], b"gristmill: filtered belongs to Python functions"),
+        (["map", "file", "--", "no-such-program"], b"gristmill: "),
+        (["map", "no.such.module:function", "file"], b"gristmill: "),
+        (["map", "--timeout", "0", "identity", "file"], b"gristmill: timeout=0.0 is out of range"),
+        (["map", "--retries", "-1", "identity", "file"], b"gristmill: retries=-1 is out of range"),
+        (["map", "--isolation", "fiber", "identity", "file"], b"usage: "),
+        (["map", "--start", "soon", "identity", "file"], b"usage: "),
+    ],
+)
+def test_exit_code_for_errors_of_payloads(tmp_path, arguments, said):
+    (tmp_path / "file").write_bytes(b"a\n")
+    done = gristmill(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(said)
+    assert done.stderr.startswith(b"usage: ") or done.stderr.count(b"\n") == 1
+
+
+MODULE = """
+import os, time
+
+def function(record):
+    if record == b"die": os.abort()
+    if record == b"fail": raise ValueError("no")
+    if record == b"wait": time.sleep(1000)
+    return None if record == b"none" else record.upper()
+"""
+
+
+@pytest.fixture
+def module(tmp_path):
+    (tmp_path / "mine.py").write_text(MODULE)
+    return tmp_path
+
+
+def test_map_with_a_function_of_the_working_directory(module, file):
+    source = file(b"a\nnone\nb")
+    assert gristmill("map", "mine:function", source, cwd=module).stdout == b"A\nB"
+    done = gristmill("map", "mine:function", source, "--filtered", "blank", "--start", "fresh", cwd=module)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"A\n\nB", b"")
+
+
+def test_map_takes_every_option_of_worker_processes(module, file):
+    source = file(b"a\ndie\nfail\nwait\nb\n")
+    done = gristmill(
+        "map", "mine:function", source, "--timeout", "0.5", "--retries", 0, "--batches-per-worker", 1, "--start", "fork",
+        "--isolation", "process", "--on-error", "collect", "--report", "--no-progress", cwd=module,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (3, b"A\nB\n")
+    for said in (b"SIGABRT", b"ValueError: no", b"no progress for longer than timeout", b"3 of 5 records failed"):
+        assert said in done.stderr
+    done = gristmill("map", "upper", source, "--isolation", "thread", "--progress")
+    assert done.stdout == b"A\nDIE\nFAIL\nWAIT\nB\n" and b"5 records" in done.stderr
+
+
+def test_exit_code_for_ctrl_c_in_a_function(module, file, tmp_path):
+    command = [sys.executable, "-m", "gristmill", "map", "mine:function", file(b"wait\n" * 9), "--progress"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, cwd=module) as child:
+        assert child.stderr.read(1)  # it has begun
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=20)
+    assert (child.returncode, out) == (130, b"") and err.endswith(b"gristmill: interrupted\n") and b"Traceback" not in err
 
 
 def test_exit_code_for_ctrl_c(tmp_path, file, plugin):

@@ -20,6 +20,8 @@ void Scheduler::start(std::uint64_t seed, const std::vector<Actor> &actors) {
     if (tasks_.size() < count_)
         tasks_.resize(count_);
     actor_names_.clear();
+    actors_ = &actors;
+    alarm_ = 0;
     steps_ = noted_ = 0;
     locations_ = 0;
     fence_view_ = {};
@@ -37,14 +39,29 @@ void Scheduler::start(std::uint64_t seed, const std::vector<Actor> &actors) {
         if (!task.fiber)
             task.fiber = std::make_unique<Fiber>();
         actor_names_.push_back(actors[i].name);
-        task.state = State::ready;
         task.view = {};
-        task.priority = 1'000'000 + random_.below(1'000'000);
-        task.fiber->begin([this, body = &actors[i].body] {
-            (*body)();
-            end_of_actor();
-        });
+        begin_body(i);
     }
+}
+
+void Scheduler::begin_body(std::uint32_t actor) {
+    Task &task = tasks_[actor];
+    task.state = State::ready;
+    task.priority = 1'000'000 + random_.below(1'000'000);
+    task.fiber->begin([this, body = &(*actors_)[actor].body] {
+        (*body)();
+        end_of_actor();
+    });
+}
+
+void Scheduler::revive(std::uint32_t actor) {
+    tasks_[actor].view = view();
+    begin_body(actor);
+}
+
+void Scheduler::sleep_until_alarm(std::uint64_t within) {
+    alarm_ = steps_ + 1 + random_.below(within);
+    sleep(&alarm_);
 }
 
 std::string Scheduler::run(std::uint64_t seed, const std::vector<Actor> &actors) {
@@ -66,6 +83,8 @@ void Scheduler::end_of_actor() {
 void Scheduler::point() {
     if (++steps_ > steps_max)
         fail("livelock: no end after " + std::to_string(steps_max) + " steps");
+    if (steps_ == alarm_)
+        wake(&alarm_);
     if (switch_one_in_ > 0) {
         if (!random_.one_in(switch_one_in_))
             return;

@@ -74,6 +74,13 @@ class Scheduler {
     void sleep(const void *address); // until wake() of the same address
     void wake(const void *address);
     void work(); // goes on when nobody else can
+    // Another actor ends where it is, or begins anew, knowing what this one knows.
+    void kill(std::uint32_t actor) { tasks_[actor].state = State::ended; }
+    void revive(std::uint32_t actor);
+    bool has_ended(std::uint32_t actor) const { return tasks_[actor].state == State::ended; }
+    // Sleeps until a later step of the run, a random one among the next `within`, or wake_early().
+    void sleep_until_alarm(std::uint64_t within);
+    void wake_early() { wake(&alarm_); }
     bool is_asleep(std::uint32_t actor) const { return tasks_[actor].state == State::asleep; }
     Random &random() { return random_; }
     View &view() { return tasks_[current_].view; }
@@ -90,6 +97,7 @@ class Scheduler {
         View view{};
         bool left = false; // in the middle of a body
     };
+    void begin_body(std::uint32_t actor);
     void start(std::uint64_t seed, const std::vector<Actor> &actors);
     void go_on(); // picks the next actor and switches to it
     std::uint32_t pick();
@@ -107,6 +115,8 @@ class Scheduler {
     std::vector<std::string> actor_names_;
     std::uint32_t current_ = kNobody;
     std::uint32_t count_ = 0;
+    const std::vector<Actor> *actors_ = nullptr; // of the run
+    std::uint64_t alarm_ = 0;                    // the step at which sleepers of it wake; 0: none
     Random random_{0};
     std::uint64_t steps_ = 0;
     std::uint64_t switch_one_in_ = 1; // 0: by priorities

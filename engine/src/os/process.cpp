@@ -33,12 +33,14 @@ namespace {
 constexpr long kSendPatienceSeconds = 5;
 
 // Waits for a child by its pid alone; another part of the program may have reaped it.
-bool reaped(pid_t pid, int flags) noexcept {
-    int status = 0;
+bool reaped(pid_t pid, int flags, std::optional<int> &status) noexcept {
+    int seen = 0;
     pid_t got = 0;
     do
-        got = ::waitpid(pid, &status, flags);
+        got = ::waitpid(pid, &seen, flags);
     while (got < 0 && errno == EINTR);
+    if (got == pid)
+        status = seen;
     return got == pid || (got < 0 && errno == ECHILD);
 }
 
@@ -75,16 +77,20 @@ bool ChildProcess::ended() const noexcept {
     return info.si_pid == pid_;
 }
 
-void ChildProcess::finish(std::uint64_t patience_ns) noexcept {
+std::optional<int> ChildProcess::finish(std::uint64_t patience_ns) noexcept {
+    std::optional<int> status;
     if (!valid())
-        return;
+        return status;
     const pid_t pid = std::exchange(pid_, -1);
     const bool ended = pidfd_.valid() && patience_ns > 0 &&
                        readable(pidfd_.get(), static_cast<std::int64_t>(patience_ns));
-    if (!ended && !reaped(pid, WNOHANG))
-        ::kill(pid, SIGKILL);
-    reaped(pid, 0);
+    if (ended || !reaped(pid, WNOHANG, status)) {
+        if (!ended)
+            ::kill(pid, SIGKILL);
+        reaped(pid, 0, status);
+    }
     pidfd_.reset();
+    return status;
 }
 
 Result<ChildProcess> spawn(const std::vector<std::string> &arguments,

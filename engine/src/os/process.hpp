@@ -38,8 +38,9 @@ class ChildProcess {
     bool valid() const noexcept { return pid_ > 0; }
     // Has it ended? Also when somebody else has reaped it.
     bool ended() const noexcept;
-    // Waits until it has ended, at most so long; then kills it. Reaps it.
-    void finish(std::uint64_t patience_ns) noexcept;
+    // Waits until it has ended, at most so long; then kills it. Reaps it: its status as from
+    // waitpid(2), none if somebody else has reaped it.
+    std::optional<int> finish(std::uint64_t patience_ns) noexcept;
 
   private:
     pid_t pid_ = -1;

@@ -41,6 +41,11 @@ class Reader {
         if (const char *data = take(sizeof value))
             std::memcpy(&value, data, sizeof value);
     }
+    void field(bool &value) { // any byte but 0 and 1 would be no bool
+        std::uint8_t byte = 0;
+        field(byte);
+        value = byte != 0;
+    }
     void field(std::string &text) {
         std::uint64_t size = 0;
         field(size);

@@ -189,10 +189,11 @@ Result<void> ProcessPool::judge_memory(std::uint32_t worker, int status) {
 // given to others.
 Result<void> ProcessPool::replace_nursery() {
     bury_with_nursery();
-    nursery_.finish(0);
+    const std::optional<int> status = nursery_.finish(0);
     const bool was_ready = state().header().nursery.load() == std::uint32_t(NurseryState::ready);
     launches_in_vain_ = was_ready ? 0 : launches_in_vain_ + 1;
-    if (launches_in_vain_ == kLaunchesInVainMax)
+    const bool killed = status && os::killed_from_outside(*status);
+    if (launches_in_vain_ >= (killed ? kKillsAtStartMax : kLaunchesInVainMax))
         return crash_error("the process that starts the workers ends at once (" +
                            launcher_->name() + "); what it wrote to standard error may say why");
     if (!launcher_->again())

@@ -88,7 +88,7 @@ class Pool {
             else
                 wait(retirer);
         }
-        pool_->end_run();
+        pool_->end_run(true, {});
         return output;
     }
 
