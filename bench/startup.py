@@ -3,7 +3,7 @@
     .venv/bin/python bench/startup.py [--calls 50] [--big-gib 5] [--json PATH]
 
 Medians over interleaved calls on a file of about 1 KB, import of the package not counted. A cold call
-makes its engine, runs and ends it; a warm one has an Engine already. `respawn` is the time that one
+makes its engine, runs and ends it; a warm one has an Engine already, and is one of many. `respawn` is the time that one
 SIGKILL of a worker adds to a run of a Python function. With --big-gib the caller holds so much
 memory, and what a fork of it costs is told beside a fresh interpreter.
 """
@@ -129,11 +129,16 @@ def main() -> None:
                     "cold, processes": lambda: gm.map("light", path, workers=2),
                     "cold, function, fork": lambda: gm.map(shout, path, workers=2, start="fork"),
                     "cold, function, fresh": lambda: gm.map(shout, path, workers=2, start="fresh"),
+                },
+                arguments.calls,
+            )
+            times |= interleaved(
+                {
                     "warm, threads": lambda: engine.map("light", path, isolation="thread"),
                     "warm, processes": lambda: engine.map("light", path),
                     "warm, function": lambda: engine.map(shout, path),
                 },
-                arguments.calls,
+                20 * arguments.calls,
             )
         times["respawn"] = respawn_ms(folder, max(3, arguments.calls // 10))
         if arguments.big_gib:

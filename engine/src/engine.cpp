@@ -79,7 +79,8 @@ struct Engine::State {
     State() { store::ChunkPool::process().add_engine(); }
     ~State() {
         hosts = {};
-        store::ChunkPool::process().remove_engine();
+        if (store::ChunkPool::process().remove_engine())
+            store::CollectionFilePool::process().clear();
     }
 
     std::uint32_t workers() const {

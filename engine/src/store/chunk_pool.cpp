@@ -16,11 +16,18 @@ void ChunkPool::add_engine() {
     ++engines_;
 }
 
-void ChunkPool::remove_engine() {
+bool ChunkPool::remove_engine() {
     std::vector<os::Mapping> unneeded; // unmapped after the lock is released
     const std::lock_guard lock(mutex_);
-    if (--engines_ == 0)
-        unneeded.swap(warm_);
+    if (--engines_ > 0)
+        return false;
+    unneeded.swap(warm_);
+    return true;
+}
+
+bool ChunkPool::has_engines() {
+    const std::lock_guard lock(mutex_);
+    return engines_ > 0;
 }
 
 bool ChunkPool::has_warm() {

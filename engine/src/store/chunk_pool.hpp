@@ -23,12 +23,13 @@ class ChunkPool {
     static ChunkPool &process();
 
     void add_engine();
-    void remove_engine(); // the last one empties the pool
+    bool remove_engine(); // the last one empties the pool: true
 
     // A chunk of at least `bytes`: warm if there is one of that size, otherwise fresh.
     Result<os::Mapping> take(std::uint64_t bytes);
     void give_back(os::Mapping chunk);
     bool has_warm();
+    bool has_engines();
 
   private:
     static constexpr std::size_t kWarmMax = 8;

@@ -41,6 +41,18 @@ const std::byte *CollectionFile::at(std::uint64_t offset, std::uint64_t bytes) {
     return window.data() + (offset - begin);
 }
 
+void CollectionFile::shorten(std::uint64_t bytes) {
+    const std::uint64_t all = os::memfd_bytes(fd_.get());
+    kept_bytes_ = std::min(all, bytes);
+    windows_.erase(windows_.lower_bound(bytes), windows_.end());
+    // A window that reaches behind the end was made for one large batch.
+    std::erase_if(windows_, [](const auto &window) {
+        return window.second.bytes() > kCollectionWindowBytes;
+    });
+    if (all > bytes)
+        os::punch_hole(fd_.get(), bytes, round_up(all - bytes, kPageBytes));
+}
+
 bool CollectionFileArea::grow(std::uint64_t bytes) {
     const std::uint64_t needed = used_ + bytes;
     Result<os::Mapping> larger =

@@ -27,9 +27,16 @@ class CollectionFile {
     const std::byte *at(std::uint64_t offset, std::uint64_t bytes);
     // Gives the descriptor back; what is mapped stays.
     void close() { fd_.reset(); }
+    bool is_open() const { return fd_.valid(); }
+    std::uint64_t bytes() const { return kept_bytes_; } // that have memory, as of shorten()
+    // Gives the memory behind the first `bytes` back. Nothing in the file matters any more.
+    void shorten(std::uint64_t bytes);
+
+    bool counted = false; // by whoever limits the descriptors that are open
 
   private:
     os::UniqueFd fd_;
+    std::uint64_t kept_bytes_ = 0;
     std::map<std::uint64_t, os::Mapping> windows_; // by offset
 };
 

@@ -146,13 +146,7 @@ Result<void> ProcessPool::prepare_collection() {
     if (regions_used_ > 0)
         if (Result<void> renewed = renew_isolation_file(); !renewed)
             return renewed;
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-        Result<store::CollectionFile> file = store::CollectionFile::create();
-        if (!file)
-            return file.error();
-        collected_.files.push_back(std::move(*file));
-    }
-    return {};
+    return collected_.files.make(workers_.size());
 }
 
 store::OutputPlaces ProcessPool::places() {
@@ -280,8 +274,7 @@ void ProcessPool::end_run(bool completed, const std::function<bool()> &interrupt
 }
 
 store::Collected ProcessPool::take_collected() {
-    for (store::CollectionFile &file : collected_.files)
-        file.close();
+    collected_.files.settle();
     return std::exchange(collected_, {});
 }
 

@@ -19,8 +19,8 @@ class HostileOutput : public testing::Test {
         for (int worker = 0; worker < 2; ++worker) {
             rings_.push_back(std::move(OutputMemory::create(4096, kMirrored).value()));
             EXPECT_TRUE(os::grow_memfd(rings_.back().overflow.get(), 4 * kPageBytes));
-            collected_.files.push_back(std::move(CollectionFile::create().value()));
-            EXPECT_TRUE(os::grow_memfd(collected_.files.back().fd(), 3 * kPageBytes));
+            EXPECT_TRUE(collected_.files.make(1));
+            EXPECT_TRUE(os::grow_memfd(collected_.files[collected_.files.size() - 1].fd(), 3 * kPageBytes));
         }
         EXPECT_TRUE(os::grow_memfd(isolation_.get(), 5 * kPageBytes));
         OutputPlaces places;
