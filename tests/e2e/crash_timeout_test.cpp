@@ -125,7 +125,7 @@ TEST_P(CrashTimeout, CancelWhileWorkersHang) {
             const Error error =
                 failing(engine, GetParam(), test_plugin("crasher", config), {path}, run);
             EXPECT_EQ(error.kind, ErrorKind::interrupted) << error.message;
-            EXPECT_LT(seconds_since(start), 20.0) << "liveness";
+            EXPECT_LT(seconds_since(start), 0.25 + 1.0); // what is promised of Ctrl-C
             CrashSheet sound;
             sound.add_sound(1000);
             const std::string other = scratch_.write("sound", sound.bytes);

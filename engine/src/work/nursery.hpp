@@ -27,8 +27,7 @@ struct NurseryRequest {
 enum class NurseryState : std::uint32_t {
     absent,
     ready,
-    wrong_build, // it is another version than the engine
-    cannot_serve // it could not reach the run state, or whatever it needs
+    wrong_build // it is another version than the engine
 };
 
 struct NurseryParts {
