@@ -5,9 +5,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <iterator>
+#include <numeric>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "os/os_error.hpp"
@@ -207,6 +210,23 @@ void close_other_descriptors(int first_kept, int last_kept) noexcept {
     close_range_of(static_cast<unsigned>(last_kept) + 1, ~0u);
 }
 
+namespace {
+// This process's; by trying all of them only where /proc cannot tell: there may be thousands.
+std::vector<int> open_descriptors() {
+    std::vector<int> found;
+    if (DIR *listing = ::opendir("/proc/self/fd")) {
+        while (const dirent *entry = ::readdir(listing))
+            if (entry->d_name[0] != '.')
+                found.push_back(std::atoi(entry->d_name));
+        ::closedir(listing);
+        return found;
+    }
+    found.resize(static_cast<std::size_t>(std::min<long>(::sysconf(_SC_OPEN_MAX), 65536)));
+    std::iota(found.begin(), found.end(), 0);
+    return found;
+}
+} // namespace
+
 void place_descriptors(std::span<const int> inherited) noexcept {
     // First out of the way of each other.
     const int last = kInheritedFdBase + static_cast<int>(inherited.size()) - 1;
@@ -218,10 +238,9 @@ void place_descriptors(std::span<const int> inherited) noexcept {
         ::dup3(moved[i], kInheritedFdBase + static_cast<int>(i), O_CLOEXEC);
         ::close(moved[i]);
     }
-    const int limit = static_cast<int>(std::min<long>(::sysconf(_SC_OPEN_MAX), 65536));
-    for (int fd = 3; fd < limit; ++fd) {
+    for (const int fd : open_descriptors()) {
         struct stat facts {};
-        if ((fd >= kInheritedFdBase && fd <= last) || ::fstat(fd, &facts) < 0)
+        if (fd < 3 || (fd >= kInheritedFdBase && fd <= last) || ::fstat(fd, &facts) < 0)
             continue;
         if (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode) && !S_ISCHR(facts.st_mode) &&
             !S_ISBLK(facts.st_mode))
