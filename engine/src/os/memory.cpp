@@ -87,6 +87,15 @@ void discard_pages(std::span<std::byte> range) noexcept {
         ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 
+bool populate(std::span<std::byte> range) noexcept {
+#ifdef MADV_POPULATE_WRITE
+    return ::madvise(range.data(), range.size(), MADV_POPULATE_WRITE) == 0;
+#else
+    static_cast<void>(range);
+    return false;
+#endif
+}
+
 Result<UniqueFd> create_memfd(const char *name, std::uint64_t bytes) {
     constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     UniqueFd fd(::memfd_create(name, flags | MFD_NOEXEC_SEAL));

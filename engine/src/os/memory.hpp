@@ -49,6 +49,10 @@ bool punch_hole(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept;
 // Maps [offset, offset + bytes) of a memfd, read and write; the offset is a multiple of a page.
 Result<Mapping> map_shared(int fd, std::uint64_t offset, std::uint64_t bytes);
 
+// Makes the pages of the range, which begins at one, present and writable; false if the kernel
+// cannot (before Linux 5.14, or without memory).
+bool populate(std::span<std::byte> range) noexcept;
+
 // Maps the first `bytes` of a memfd twice in a row, so that data[i] and data[i + bytes] are the
 // same byte: a range that crosses the end of a ring is contiguous. The mapping is 2 * bytes long.
 Result<Mapping> map_mirrored(int fd, std::uint64_t bytes);

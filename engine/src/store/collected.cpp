@@ -1,5 +1,7 @@
 #include "store/collected.hpp"
 
+#include <ranges>
+
 #include "base/bytes.hpp"
 
 namespace gristmill::store {
@@ -77,7 +79,8 @@ void CollectionFiles::settle() {
 }
 
 CollectionFiles::~CollectionFiles() {
-    for (CollectionFile &file : files_) {
+    // The last in is the first out: each worker gets the file it had before.
+    for (CollectionFile &file : std::views::reverse(files_)) {
         if (std::exchange(file.counted, false))
             CollectionFilePool::process().closed();
         CollectionFilePool::process().give_back(std::move(file));

@@ -1,6 +1,7 @@
 #include "store/collection_file.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -18,7 +19,9 @@ Result<CollectionFile> CollectionFile::create() {
     Result<os::UniqueFd> fd = os::create_memfd("gristmill-collection", 0);
     if (!fd)
         return fd.error();
+    static std::atomic<std::uint64_t> files{0};
     CollectionFile file;
+    file.id_ = ++files;
     file.fd_ = std::move(*fd);
     return file;
 }
@@ -53,25 +56,46 @@ void CollectionFile::shorten(std::uint64_t bytes) {
         os::punch_hole(fd_.get(), bytes, round_up(all - bytes, kPageBytes));
 }
 
+std::uint64_t CollectionFileArea::begin_of(std::uint64_t bytes) const {
+    const std::uint64_t left = round_up(position_ + 1, kCollectionWindowBytes) - position_;
+    return bytes > left ? position_ + left : position_;
+}
+
+// What is committed moves along.
+void CollectionFileArea::use(std::byte *data, std::uint64_t bytes) {
+    if (used_ > 0 && data != base_)
+        std::memcpy(data, base_, used_);
+    base_ = data;
+    capacity_ = bytes;
+}
+
 bool CollectionFileArea::grow(std::uint64_t bytes) {
     const std::uint64_t needed = used_ + bytes;
-    Result<os::Mapping> larger =
-        os::map_anonymous(std::max(kFirstBufferBytes, 2 * needed), os::Pages::normal);
-    if (!larger)
-        return false;
-    if (used_ > 0)
-        std::memcpy(larger->data(), base_, used_);
-    buffer_ = std::move(*larger);
-    base_ = buffer_.data();
-    capacity_ = buffer_.bytes();
+    const std::uint64_t begin = begin_of(needed);
+    if (const WarmFile::Room room = file_.room(begin, needed); room.data) {
+        use(room.data, room.bytes);
+        in_place_ = true;
+        begin_ = begin;
+        return true;
+    }
+    if (buffer_.bytes() >= needed) {
+        use(buffer_.data(), buffer_.bytes());
+    } else {
+        Result<os::Mapping> larger =
+            os::map_anonymous(std::max(kFirstBufferBytes, 2 * needed), os::Pages::normal);
+        if (!larger)
+            return false;
+        use(larger->data(), larger->bytes());
+        buffer_ = std::move(*larger);
+    }
+    in_place_ = false;
     return true;
 }
 
 OutputLocation CollectionFileArea::finish(const OutputTail &tail) {
     OutputLocation location;
     if (used_ > 0) {
-        const std::uint64_t left = round_up(position_ + 1, kCollectionWindowBytes) - position_;
-        const std::uint64_t begin = used_ > left ? position_ + left : position_;
+        const std::uint64_t begin = in_place_ ? begin_ : begin_of(used_);
         location.place = OutputPlace::file;
         location.data = begin;
         location.bytes = used_ - tail.bytes();
@@ -79,17 +103,21 @@ OutputLocation CollectionFileArea::finish(const OutputTail &tail) {
         location.fault_bytes = tail.fault_bytes;
         location.begin = position_;
         location.end = begin + used_;
-        if (os::pwrite_full(fd_, {base_, used_}, begin) != 0)
+        if (!in_place_ && os::pwrite_full(file_.fd(), {base_, used_}, begin) != 0)
             location.place = OutputPlace::lost;
         else
             position_ = location.end;
     }
-    used_ = reserved_ = 0;
-    if (capacity_ > kUsualBufferBytes) {
+    if (in_place_) { // the next batch goes on behind this one
+        base_ += used_;
+        capacity_ -= used_;
+        begin_ = position_;
+    } else if (buffer_.bytes() > kUsualBufferBytes) {
         buffer_ = {};
         base_ = nullptr;
         capacity_ = 0;
     }
+    used_ = reserved_ = 0;
     return location;
 }
 

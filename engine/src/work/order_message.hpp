@@ -17,6 +17,8 @@ struct WorkerFiles {
     std::int32_t ring = -1;
     std::int32_t overflow = -1;
     std::int32_t collection = -1;
+    std::uint64_t collection_id = 0;         // the same one: the same file as before
+    std::uint64_t collection_warm_bytes = 0; // that have memory already
 };
 
 struct OrderMessage {

@@ -170,6 +170,8 @@ Result<void> ProcessPool::write_order(const WorkOrder &order) {
         WorkerFiles &files = message.files[i];
         if (order.output == OutputMode::collection) {
             files.collection = collected_.files[i].fd();
+            files.collection_id = collected_.files[i].id();
+            files.collection_warm_bytes = collected_.files[i].bytes();
         } else {
             files.ring = rings_[i].ring.get();
             files.overflow = rings_[i].overflow.get();

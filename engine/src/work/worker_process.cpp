@@ -1,5 +1,7 @@
 #include "work/worker_process.hpp"
 
+#include <algorithm>
+#include <list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +20,9 @@
 namespace gristmill::work {
 
 namespace {
+
+// Two in turn when results are kept until the next are there.
+constexpr std::size_t kCollectionsKept = 2;
 
 // What a worker keeps from run to run.
 class WorkerProcess {
@@ -96,8 +101,18 @@ class WorkerProcess {
             return true;
         };
         const WorkerFiles &files = message.files.at(worker_);
-        if (!open(files.collection, collection_) || !open(message.isolation, isolation_))
+        if (!open(message.isolation, isolation_))
             return false;
+        if (files.collection >= 0 && !recall_collection(files.collection_id)) {
+            os::UniqueFd fd;
+            if (!open(files.collection, fd))
+                return false;
+            collections_.emplace_front(files.collection_id, std::move(fd));
+            if (collections_.size() > kCollectionsKept)
+                collections_.pop_back();
+        }
+        if (files.collection >= 0)
+            collections_.front().set_warm_bytes(files.collection_warm_bytes);
         if (files.ring < 0 || (rings_ && ring_generation_ == message.ring_generation))
             return true;
         os::UniqueFd ring, overflow;
@@ -111,6 +126,16 @@ class WorkerProcess {
         }
         rings_ = std::move(*memory);
         ring_generation_ = message.ring_generation;
+        return true;
+    }
+
+    // A file this worker has written to before comes to the front.
+    bool recall_collection(std::uint64_t id) {
+        const auto found = std::find_if(collections_.begin(), collections_.end(),
+                                        [id](const auto &file) { return file.id() == id; });
+        if (found == collections_.end())
+            return false;
+        collections_.splice(collections_.begin(), collections_, found);
         return true;
     }
 
@@ -142,7 +167,7 @@ class WorkerProcess {
                                            slot().overflow_base.load()};
             output = &ring.emplace(*rings_, slot().ring_released, slot().overflow_released, start);
         } else {
-            output = &collection.emplace(collection_.get(), slot().collection_start.load());
+            output = &collection.emplace(collections_.front(), slot().collection_start.load());
         }
         store::IsolationArea isolation(isolation_.get());
         WorkerLoop loop(state_, message.order, {worker_, slot().node, incarnation_}, steal_order_,
@@ -168,7 +193,7 @@ class WorkerProcess {
     record::InputBuffer input_;
     std::optional<store::OutputMemory> rings_;
     std::uint32_t ring_generation_ = 0;
-    os::UniqueFd collection_;
+    std::list<store::WarmFile> collections_; // the last used first
     os::UniqueFd isolation_;
     PayloadDescription description_;
     Framing framing_;

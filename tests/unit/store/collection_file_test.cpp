@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/bytes.hpp"
 #include "store/collection_file.hpp"
@@ -10,6 +11,11 @@
 
 namespace gristmill::store {
 namespace {
+
+// As a worker opens it.
+WarmFile open(const CollectionFile &file) {
+    return WarmFile(file.id(), os::UniqueFd(::dup(file.fd())));
+}
 
 bool write(OutputArea &area, const std::string &text) {
     std::byte *room = area.reserve(text.size());
@@ -24,10 +30,12 @@ std::string at(CollectionFile &file, const OutputLocation &location) {
     return data ? std::string(text_of({data, location.whole_bytes()})) : "not there";
 }
 
-TEST(CollectionFile, gives_back_what_was_appended) {
-    CollectionFile file = std::move(CollectionFile::create().value());
-    CollectionFileArea area(file.fd(), 0);
-    test::Random random(5);
+// Appends random batches; `warm` bytes of the file may be written in place.
+void append_and_find(CollectionFile &file, WarmFile &mine, std::uint64_t warm, std::uint64_t seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(warm) + " bytes warm");
+    mine.set_warm_bytes(warm);
+    CollectionFileArea area(mine, 0);
+    test::Random random(seed);
     std::vector<std::pair<OutputLocation, std::string>> batches;
     std::uint64_t reached = 0;
     for (int batch = 0; batch < 200; ++batch) {
@@ -67,9 +75,26 @@ TEST(CollectionFile, gives_back_what_was_appended) {
         ASSERT_EQ(at(file, location), content);
 }
 
+TEST(CollectionFile, gives_back_what_was_appended) {
+    CollectionFile file = std::move(CollectionFile::create().value());
+    WarmFile mine = open(file);
+    append_and_find(file, mine, 0, 5);
+}
+
+TEST(CollectionFile, gives_back_what_was_written_over_an_older_run) {
+    CollectionFile file = std::move(CollectionFile::create().value());
+    WarmFile mine = open(file);
+    append_and_find(file, mine, 0, 6);
+    for (std::uint64_t seed = 7; seed < 12; ++seed) {
+        file.shorten((seed % 2 == 0 ? 3 : 1) * kCollectionWindowBytes / 2 + 12345);
+        append_and_find(file, mine, file.bytes(), seed);
+    }
+}
+
 TEST(CollectionFile, a_batch_larger_than_a_window_lies_in_one_piece) {
     CollectionFile file = std::move(CollectionFile::create().value());
-    CollectionFileArea area(file.fd(), 0);
+    WarmFile mine = open(file);
+    CollectionFileArea area(mine, 0);
     ASSERT_TRUE(write(area, "before"));
     const OutputLocation before = area.finish({});
     const std::string half(kCollectionWindowBytes / 2 + 1, 'x');
@@ -84,15 +109,16 @@ TEST(CollectionFile, a_batch_larger_than_a_window_lies_in_one_piece) {
 
 TEST(CollectionFile, another_incarnation_goes_on_behind) {
     CollectionFile file = std::move(CollectionFile::create().value());
+    WarmFile mine = open(file);
     OutputLocation kept;
     {
-        CollectionFileArea first(file.fd(), 0);
+        CollectionFileArea first(mine, 0);
         ASSERT_TRUE(write(first, "kept"));
         kept = first.finish({});
         ASSERT_TRUE(write(first, "appended, and its worker died before it was done"));
         first.finish({});
     }
-    CollectionFileArea second(file.fd(), kept.end);
+    CollectionFileArea second(mine, kept.end);
     ASSERT_TRUE(write(second, "next"));
     const OutputLocation next = second.finish({});
     EXPECT_EQ(next.begin, kept.end);
@@ -102,7 +128,8 @@ TEST(CollectionFile, another_incarnation_goes_on_behind) {
 
 TEST(CollectionFile, abandoned_output_leaves_no_trace) {
     CollectionFile file = std::move(CollectionFile::create().value());
-    CollectionFileArea area(file.fd(), 0);
+    WarmFile mine = open(file);
+    CollectionFileArea area(mine, 0);
     ASSERT_TRUE(write(area, "wrong"));
     area.abandon();
     EXPECT_EQ(area.finish({}).place, OutputPlace::none);
@@ -111,14 +138,16 @@ TEST(CollectionFile, abandoned_output_leaves_no_trace) {
 }
 
 TEST(CollectionFile, a_file_that_cannot_be_written_loses_the_batch_and_says_so) {
-    CollectionFileArea area(-1, 0);
+    WarmFile none(0, os::UniqueFd());
+    CollectionFileArea area(none, 0);
     ASSERT_TRUE(write(area, "text"));
     EXPECT_EQ(area.finish({}).place, OutputPlace::lost);
 }
 
 TEST(CollectionFile, refuses_what_does_not_lie_in_the_file) {
     CollectionFile file = std::move(CollectionFile::create().value());
-    CollectionFileArea area(file.fd(), 0);
+    WarmFile mine = open(file);
+    CollectionFileArea area(mine, 0);
     ASSERT_TRUE(write(area, std::string(1000, 'x')));
     area.finish({});
     EXPECT_NE(file.at(0, 1000), nullptr);
