@@ -3,14 +3,17 @@
     .venv/bin/python bench/udf.py [--records 300000] [--trials 5] [--workers 2] [--json PATH]
 
 For each function one line: median seconds of interleaved trials, and how many times slower each
-rival was in the same run. All do the same job: from a file of records to a sequence of results. The
-rivals read the file, split it, and keep a list; each is tuned: of several chunk sizes the best
-counts. What each gives is compared, record by record.
+rival was in the same run. All do the same job: from a file of records to a sequence of results,
+which is then dropped. The rivals read the file, split it, and keep a list; each is tuned: of several
+chunk sizes the best counts. What each gives is compared before anything is timed. "kept" rows keep
+an engine, an executor and a pool from call to call; in the others each call makes its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import hashlib
 import json
 import statistics
 import sys
@@ -19,7 +22,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import Pool
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, ContextManager, Dict, Iterable, List
 
 import environment
 import gristmill as gm
@@ -33,6 +36,8 @@ GOALS = {
     "tokenize": "executor and pool >= 1.05",
     "bytes.upper": "executor >= 8, serial >= 2.5",
     "bytes.upper, batches": "executor >= 15",
+    "bytes.upper, kept": "none set",
+    "bytes.upper, batches, kept": "none set",
 }
 
 
@@ -65,7 +70,28 @@ class Guarded:
         return guarded(self._function, record)
 
 
-def rivals(function: Any, path: Path, workers: int) -> Dict[str, Callable[[], List[Any]]]:
+class Made:
+    """Executor and pool, made anew for each call or kept."""
+
+    def __init__(self, workers: int, keep: bool) -> None:
+        self._make = {
+            "executor": lambda: ProcessPoolExecutor(workers),
+            "pool": lambda: Pool(workers),
+        }
+        self._held = contextlib.ExitStack()
+        if keep:
+            for kind, make in list(self._make.items()):
+                kept = self._held.enter_context(make())
+                self._make[kind] = lambda kept=kept: contextlib.nullcontext(kept)
+
+    def open(self, kind: str) -> ContextManager[Any]:
+        return self._make[kind]()
+
+    def close(self) -> None:
+        self._held.close()
+
+
+def rivals(function: Any, path: Path, made: Made) -> Dict[str, Callable[[], List[Any]]]:
     def records() -> List[bytes]:
         return path.read_bytes().split(b"\n")[:-1]
 
@@ -73,16 +99,24 @@ def rivals(function: Any, path: Path, workers: int) -> Dict[str, Callable[[], Li
     for chunk in CHUNKS:
 
         def executor(chunk: int = chunk) -> List[Any]:
-            with ProcessPoolExecutor(workers) as pool:
+            with made.open("executor") as pool:
                 return list(pool.map(function, records(), chunksize=chunk))
 
         def pool(chunk: int = chunk) -> List[Any]:
-            with Pool(workers) as processes:
+            with made.open("pool") as processes:
                 return processes.map(function, records(), chunksize=chunk)
 
         found[f"executor {chunk}"] = executor
         found[f"pool {chunk}"] = pool
     return found
+
+
+def digest(results: Iterable[bytes]) -> str:
+    """Of the results, one after the other. Lists of millions are not kept: they slow every fork."""
+    found = hashlib.blake2b()
+    for result in results:
+        found.update(len(result).to_bytes(8, "little") + result)
+    return found.hexdigest()
 
 
 def best(times: Dict[str, List[float]], kind: str) -> float:
@@ -92,22 +126,26 @@ def best(times: Dict[str, List[float]], kind: str) -> float:
 def compare(
     name: str, ours: Callable[[], Any], path: Path, function: Any, arguments: Any
 ) -> Dict[str, Any]:
-    others = rivals(function, path, arguments.workers)
-    expected = others["serial"]()
-    if list(ours()) != expected:
-        sys.exit(f"{name}: gristmill's results differ from the serial ones")
-    count = len(expected)
+    made = Made(arguments.workers, name.endswith("kept"))
+    others = rivals(function, path, made)
+    expected = digest(others["serial"]())
+    for each in (ours, others["executor 2000"], others["pool 2000"]):
+        if digest(each()) != expected:
+            sys.exit(f"{name}: results differ from the serial ones")
+    with path.open("rb") as file:
+        count = sum(1 for _ in file)
     times: Dict[str, List[float]] = {each: [] for each in ("gristmill", *others)}
     for _ in range(arguments.trials):
         times["gristmill"].append(seconds(ours))
         for each, run in others.items():
             times[each].append(seconds(run))
+    made.close()
     mine = statistics.median(times["gristmill"])
     row = {"function": name, "records": count, "seconds": mine, "goal": GOALS[name]}
     row |= {f"{kind}_ratio": best(times, kind) / mine for kind in ("executor", "pool", "serial")}
     row["medians"] = {each: statistics.median(seen) for each, seen in times.items()}
     print(
-        f"{name:<22} {count:>9,} records {mine:8.3f} s {count / mine / 1e6:7.3f} M/s"
+        f"{name:<26} {count:>9,} records {mine:8.3f} s {count / mine / 1e6:7.3f} M/s"
         f"   executor {row['executor_ratio']:6.2f}  pool {row['pool_ratio']:6.2f}"
         f"  serial {row['serial_ratio']:6.2f}   goal: {GOALS[name]}",
         flush=True,
@@ -132,23 +170,29 @@ def compare_twin(name: str, folder: Path, arguments: argparse.Namespace) -> Dict
     return compare(name, ours, path, Guarded(function), arguments)
 
 
-def compare_upper(batches: bool, folder: Path, arguments: argparse.Namespace) -> Dict[str, Any]:
-    path = input_of("light", folder, arguments.records)
-    name = "bytes.upper, batches" if batches else "bytes.upper"
-    function = upper_batch if batches else bytes.upper
-    ours = lambda: gm.map(function, path, workers=arguments.workers)  # noqa: E731
-    return compare(name, ours, path, bytes.upper, arguments)
+def compare_upper(name: str, folder: Path, arguments: argparse.Namespace) -> Dict[str, Any]:
+    path = folder / "upper.jsonl"
+    if not path.exists():
+        gm.datagen.generate("light", path, records=arguments.upper_records, stream="reference")
+    function = upper_batch if "batches" in name else bytes.upper
+    with contextlib.ExitStack() as stack:
+        if name.endswith("kept"):
+            call = stack.enter_context(gm.Engine(workers=arguments.workers)).map
+        else:
+            call = lambda *given: gm.map(*given, workers=arguments.workers)  # noqa: E731
+        return compare(name, lambda: call(function, path), path, bytes.upper, arguments)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--records", type=int, default=300_000, help="light records; fewer of the others")
+    parser.add_argument("--upper-records", type=int, default=2_000_000, help="for bytes.upper")
     parser.add_argument("--trials", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", default="", help="names, comma-separated")
+    parser.add_argument("--only", action="append", default=[], help="a row's name; may be repeated")
     parser.add_argument("--json", type=Path, default=None, help="keep the result in this file")
     arguments = parser.parse_args()
-    wanted = arguments.only.split(",") if arguments.only else list(GOALS)
+    wanted = arguments.only or list(GOALS)
     result = {
         "command": "bench/udf.py " + " ".join(sys.argv[1:]),
         "environment": environment.describe(),
@@ -159,7 +203,7 @@ def main() -> None:
             if name in ("light", "medium", "heavy", "tokenize"):
                 row = compare_twin(name, Path(folder), arguments)
             else:
-                row = compare_upper(name.endswith("batches"), Path(folder), arguments)
+                row = compare_upper(name, Path(folder), arguments)
             result["rows"].append(row)
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
