@@ -74,7 +74,8 @@ class Engine:
             if isinstance(job.source, Items):
                 found = core.map_items(work, iter(job.source.iterable), job.run.core, main, tell)
                 return ItemResults(found)
-            return Results(core.map(work, job.paths, job.run.core, main, tell))
+            found = core.map(work, job.paths, job.run.core, main, tell)
+            return Results(found, job.calls_per_record)
 
     def _run(self, job: Job) -> Report:
         with self._turn_of_this_thread() as core, job.output as target:
@@ -85,7 +86,7 @@ class Engine:
                     told = core.run_items(work, items, job.run.core, main, tell)
                 else:
                     told = core.run(work, job.paths, target, job.run.core, main, tell)
-        return make_report(*told)
+        return make_report(*told, called_per_record=job.calls_per_record)
 
     def _shown(self, job: Job) -> ContextManager[Optional[progress.Tell]]:
         return progress.shown(job.run.progress, job.paths, len(self._plan.workers))

@@ -44,6 +44,15 @@ class Job:
         return cls(resolved, found, run, _target(output))
 
     @property
+    def calls_per_record(self) -> bool:
+        """Is a Python function called for each record of bytes?"""
+        return (
+            isinstance(self.payload, payload.Function)
+            and not isinstance(self.source, source.Items)
+            and not is_batch_function(self.payload.payload)
+        )
+
+    @property
     def paths(self) -> List[bytes]:
         """Of the files; none for items."""
         return [] if isinstance(self.source, source.Items) else self.source

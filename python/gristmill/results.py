@@ -25,8 +25,9 @@ class Results(Sequence[bytes]):
     memory is shared, not copied, by batches(), and outlives the Engine. Any thread may read.
     """
 
-    def __init__(self, core: _core.Results) -> None:
+    def __init__(self, core: _core.Results, called_per_record: bool = False) -> None:
         self._core = core
+        self._called_per_record = called_per_record
         self._count = -1  # the core counts when it is first asked
 
     def __len__(self) -> int:
@@ -74,7 +75,7 @@ class Results(Sequence[bytes]):
     @cached_property
     def report(self) -> Report:
         """What the run did."""
-        return make_report(self._core.report(), self._core.errors())
+        return make_report(self._core.report(), self._core.errors(), self._called_per_record)
 
     @property
     def errors(self) -> Tuple[RecordError, ...]:

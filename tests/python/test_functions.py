@@ -422,3 +422,26 @@ def test_workers_are_asked_to_leave_after_their_batches(file):
     pids = gm.map(lambda record: b"%d" % os.getpid(), source, workers=2, batch_records=10, batches_per_worker=2)
     assert len(set(pids)) == 5
     assert all(list(pids).count(pid) == 20 for pid in set(pids))
+
+
+def test_a_hint_where_the_call_costs_more_than_the_work(tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_bytes(b"record\n" * 100_000)
+    report = gm.run(bytes.upper, path, workers=1)
+    assert "gristmill.batch" in report.hint
+    assert report.hint in str(report) and "gristmill.batch" in report._repr_html_()
+    assert not gm.run(gm.batch(bytes_of), path, workers=1).hint
+    assert not gm.run(reluctant, path, workers=1).hint
+    few = tmp_path / "few.txt"
+    few.write_bytes(b"record\n" * 1000)
+    assert not gm.run(bytes.upper, few, workers=1).hint
+
+
+def bytes_of(batch):
+    return bytes(batch.data)
+
+
+def reluctant(record):
+    for _ in range(100):
+        record = record.upper()
+    return record
