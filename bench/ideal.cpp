@@ -100,7 +100,7 @@ Trial run_engine(Engine &engine, const Arguments &arguments,
     options.isolation = isolation;
     const auto started = std::chrono::steady_clock::now();
     Result<Results> results = engine.map(PluginSpec{arguments.plugin},
-                                         std::vector<std::string>{arguments.file}, options);
+                                         {arguments.file}, options);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
     if (!results)
         die(results.error().message);

@@ -11,23 +11,25 @@ constexpr std::int64_t kLookNs = 100'000'000;
 }
 
 Coordinator::Coordinator(work::WorkerHost &host, input::Ingress &ingress, output::Egress &egress,
-                         const RunOptions &options)
+                         const RunOptions &options, bool ingress_apart)
     : state_(host.state()), host_(host), ingress_(ingress), egress_(egress), options_(options),
-      started_ns_(wall_clock_ns()), looked_ns_(started_ns_) {}
+      ingress_apart_(ingress_apart), started_ns_(wall_clock_ns()), looked_ns_(started_ns_) {}
 
-Result<void> Coordinator::drive() {
+Result<bool> Coordinator::drive(const std::function<bool()> &enough) {
     for (;;) {
-        if (host_.ready())
-            ingress_.pump();
+        if (Result<void> published = publish(); !published)
+            return published.error();
         const std::uint64_t retired = egress_.retire();
+        if (enough && enough())
+            return false;
         if (egress_.error())
             return *egress_.error();
         if (egress_.finished()) {
             tell_progress();
-            return {};
+            return true;
         }
         if (Result<void> supervised = host_.supervise(); !supervised)
-            return supervised;
+            return supervised.error();
         const bool look = time_to_look();
         if (look)
             tell_progress();
@@ -35,18 +37,30 @@ Result<void> Coordinator::drive() {
             return Error{ErrorKind::interrupted, "the run was interrupted"};
         if (retired > 0)
             continue; // room to publish
-        if (host_.caller_works())
-            host_.step();
-        else
+        if (!host_.caller_works() || !host_.step())
             wait_for_news();
     }
+}
+
+// Until a worker has its payload, nothing is published; from the first source on that has to be
+// waited for, ingress does it by itself.
+Result<void> Coordinator::publish() {
+    if (ingress_.has_thread() || !host_.ready())
+        return {};
+    if (!ingress_apart_)
+        ingress_.pump();
+    if (ingress_apart_ || ingress_.wants_thread())
+        return ingress_.start_thread();
+    return {};
 }
 
 void Coordinator::wait_for_news() {
     auto &event = state_.header().egress_event;
     const std::uint32_t ticket = event.prepare_wait();
-    if (!egress_.prepare_target() || (host_.ready() && ingress_.wants_to_publish()) ||
-        host_.news()) {
+    const bool may_publish = !ingress_.has_thread() && host_.ready() &&
+                             (ingress_apart_ || ingress_.wants_to_publish());
+    if (!egress_.prepare_target() || egress_.finished() || may_publish || host_.news() ||
+        (host_.caller_works() && host_.step())) {
         event.cancel_wait(ticket);
         return;
     }

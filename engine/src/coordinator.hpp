@@ -1,6 +1,8 @@
 // The calling thread's part in a run: publish, retire, sleep.
 #pragma once
 
+#include <functional>
+
 #include <gristmill/error.hpp>
 #include <gristmill/options.hpp>
 
@@ -17,13 +19,16 @@ class Coordinator {
     using RunState = ring::RunState<ring::SystemAtomics>;
 
     // All outlive this.
+    // `ingress_apart`: publishing must go on while nobody drives.
     Coordinator(work::WorkerHost &host, input::Ingress &ingress, output::Egress &egress,
-                const RunOptions &options);
+                const RunOptions &options, bool ingress_apart);
 
-    // From the first batch published until all is retired, or something ends the run before.
-    Result<void> drive();
+    // From the first batch published until all is retired (true), or `enough` says so between two
+    // batches (false; then it may be called again), or something ends the run before.
+    Result<bool> drive(const std::function<bool()> &enough);
 
   private:
+    Result<void> publish();
     void wait_for_news();
     bool time_to_look();
     void tell_progress();
@@ -34,6 +39,7 @@ class Coordinator {
     input::Ingress &ingress_;
     output::Egress &egress_;
     const RunOptions &options_;
+    const bool ingress_apart_;
     const std::uint64_t started_ns_;
     std::uint64_t looked_ns_; // when the caller was last asked about signals, and told of progress
 };

@@ -74,7 +74,7 @@ class Engine:
             if isinstance(job.source, Items):
                 found = core.map_items(work, iter(job.source.iterable), job.run.core, main, tell)
                 return ItemResults(found)
-            found = core.map(work, job.paths, job.run.core, main, tell)
+            found = core.map(work, job.sources, job.run.core, main, tell)
             return Results(found, job.calls_per_record)
 
     def _run(self, job: Job) -> Report:
@@ -85,11 +85,11 @@ class Engine:
                     items = iter(job.source.iterable)
                     told = core.run_items(work, items, job.run.core, main, tell)
                 else:
-                    told = core.run(work, job.paths, target, job.run.core, main, tell)
+                    told = core.run(work, job.sources, target, job.run.core, main, tell)
         return make_report(*told, called_per_record=job.calls_per_record)
 
     def _shown(self, job: Job) -> ContextManager[Optional[progress.Tell]]:
-        return progress.shown(job.run.progress, job.paths, len(self._plan.workers))
+        return progress.shown(job.run.progress, job.sources, len(self._plan.workers))
 
     def _work(self, job: Job) -> ContextManager[_core.Work]:
         """The payload, in the form in which it reaches those who run it."""

@@ -22,7 +22,7 @@ class Job:
     """Everything that the core needs to be told. Made without starting or opening anything."""
 
     payload: payload.Resolved
-    source: Union[List[bytes], source.Items]
+    source: Union[List[_core.Source], source.Items]
     run: options.ParsedRun
     output: ContextManager[_core.OutputTarget]
 
@@ -53,8 +53,8 @@ class Job:
         )
 
     @property
-    def paths(self) -> List[bytes]:
-        """Of the files; none for items."""
+    def sources(self) -> List[_core.Source]:
+        """None for items."""
         return [] if isinstance(self.source, source.Items) else self.source
 
     @contextmanager

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List, Optional
+
+from . import _core
 
 Tell = Callable[[int, int, int, int, int, float], None]
 
 
 @contextmanager
-def shown(wanted: Optional[bool], paths: List[bytes], workers: int) -> Iterator[Optional[Tell]]:
+def shown(
+    wanted: Optional[bool], sources: List[_core.Source], workers: int
+) -> Iterator[Optional[Tell]]:
     """What the engine is to call about ten times a second; None when nothing is to be shown."""
     if not wanted or sys.stderr is None:
         yield None
         return
-    display = _display(_total_bytes(paths), max(workers, 1))
+    display = _display(_total_bytes(sources), max(workers, 1))
     try:
         yield display.tell
     finally:
         display.close()
 
 
-def _total_bytes(paths: List[bytes]) -> int:
+def _total_bytes(sources: List[_core.Source]) -> int:
+    """0 when nobody knows."""
     total = 0
-    for path in paths:
+    for source in sources:
         try:
-            total += os.stat(path).st_size
+            facts = os.stat(source.file)
         except OSError:  # the run will say so
-            pass
+            continue
+        if not stat.S_ISREG(facts.st_mode):
+            return 0
+        total += facts.st_size
     return total
 
 
@@ -38,7 +47,7 @@ def _display(total: int, workers: int) -> Any:
         from tqdm.auto import tqdm
     except ImportError:
         return _Line(total, workers)
-    return _Bar(tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr), workers)
+    return _Bar(tqdm(total=total or None, unit="B", unit_scale=True, file=sys.stderr), workers)
 
 
 class _Bar:

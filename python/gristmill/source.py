@@ -6,14 +6,15 @@ import errno
 import glob
 import io
 import os
-from typing import Any, Iterable, List, Optional, Sequence, Union
+import sys
+from typing import Any, BinaryIO, Iterable, List, Optional, Sequence, Union
 
-from .errors import ArgumentTypeError, GristmillError, SourceError, UnsupportedError
+from . import _core
+from . import option_values as read
+from .errors import ArgumentTypeError, GristmillError, SourceError
 
 Path = Union[str, "os.PathLike[str]"]
-Source = Union[Path, Sequence[Path], Iterable[Any]]
-
-_INSTEAD = "save the records to a file and give its path"
+Source = Union[Path, Sequence[Path], int, BinaryIO, Iterable[Any]]
 
 
 class Items:
@@ -28,31 +29,66 @@ def items(iterable: Iterable[Any]) -> Items:
     return Items(iterable)
 
 
-def resolve(source: Source) -> Union[List[bytes], Items]:
-    """Paths of the files that ``source`` names, as the operating system wants them; or items.
+def resolve(source: Source) -> Union[List[_core.Source], Items]:
+    """What ``source`` names, as the core wants it; or items.
 
-    Raises SourceError (also a FileNotFoundError) when a pattern matches nothing,
-    ArgumentTypeError and UnsupportedError. Files are opened when their turn comes.
+    Raises SourceError (also a FileNotFoundError) when a pattern matches nothing, and
+    ArgumentTypeError. Files are opened when their turn comes.
     """
     if isinstance(source, (str, os.PathLike)):
-        return [_encoded(path) for path in _matching(source)]
+        return [_named(path) for path in _matching(source)]
     if isinstance(source, (list, tuple)) and all(isinstance(p, (str, os.PathLike)) for p in source):
-        return [_encoded(path) for path in source]
+        return [_named(path) for path in source]
     if isinstance(source, Items):
         return source
     refusal = _refusal(source)
     if refusal is not None:
         raise refusal
+    if isinstance(source, int):
+        return [_core.Source.descriptor(source, f"<descriptor {source}>", None, b"")]
+    if hasattr(source, "fileno"):
+        return [_open_file(source)]
     return Items(source)
 
 
-def _encoded(path: Union[Path, bytes]) -> bytes:
+def _named(path: Union[Path, bytes]) -> _core.Source:
     if path == "-":
-        raise UnsupportedError(f"this version cannot read standard input ('-') yet; {_INSTEAD}")
+        return _standard_input()
     encoded = os.fsencode(path)
     if b"\0" in encoded:
         raise SourceError(f"{path!r} is no path: it has a NUL character", None, errno.EINVAL)
-    return encoded
+    return _core.Source.path(encoded)
+
+
+def _standard_input() -> _core.Source:
+    stream = sys.stdin
+    if stream is None or not hasattr(stream, "buffer"):
+        return _core.Source.descriptor(0, "<stdin>", None, b"")
+    return _open_file(stream.buffer)
+
+
+def _open_file(file: Any) -> _core.Source:
+    """The descriptor of a file object, and what the object has read of it and not given yet."""
+    try:
+        descriptor = read.integer("source", file.fileno(), 0, "a descriptor")
+    except (OSError, ValueError) as error:  # in memory, or closed
+        raise ArgumentTypeError(
+            f"source has no descriptor ({error}); for its lines give gm.items(source)"
+        ) from None
+    name = getattr(file, "name", None)
+    shown = name if isinstance(name, str) else f"<descriptor {descriptor}>"
+    try:
+        return _core.Source.descriptor(descriptor, shown, file.tell(), b"")
+    except (OSError, AttributeError):  # it cannot be seeked
+        return _core.Source.descriptor(descriptor, shown, None, _buffered(file))
+
+
+def _buffered(file: Any) -> bytes:
+    """Takes the bytes out of the buffer of an io.BufferedReader. An empty one is filled first, which
+    waits for whoever writes."""
+    if not isinstance(file, (io.BufferedReader, io.BufferedRWPair)):
+        return b""
+    return file.read(len(file.peek()))
 
 
 def _matching(source: Path) -> List[Any]:
@@ -78,9 +114,9 @@ def _refusal(source: object) -> Optional[GristmillError]:
         )
     if isinstance(source, bool):
         return ArgumentTypeError("source takes a path, a list of paths, or an iterable of items, not bool")
-    if isinstance(source, int) or hasattr(source, "fileno"):
-        return UnsupportedError(f"this version cannot read descriptors yet; {_INSTEAD}")
-    if hasattr(source, "__iter__"):
+    if isinstance(source, int) and source < 0:
+        return ArgumentTypeError(f"source={source} is no descriptor")
+    if isinstance(source, int) or hasattr(source, "fileno") or hasattr(source, "__iter__"):
         return None
     return ArgumentTypeError(
         f"source takes a path, a list of paths, or an iterable of items, not {type(source).__name__}"

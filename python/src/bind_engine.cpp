@@ -19,8 +19,6 @@ namespace gristmill::python {
 
 namespace {
 
-using Paths = std::vector<std::string>;
-
 // What a call is about: a plugin, a command, or a Python function.
 struct Work {
     Payload payload;
@@ -132,11 +130,11 @@ class EngineHandle {
         engine_.reset();
     }
 
-    Results map(const Work &work, const Paths &paths, const RunOptions &options,
+    Results map(const Work &work, const Sources &sources, const RunOptions &options,
                 bool interruptible, const py::object &progress) {
         LocalWork local(work, options);
         return call(local, options, interruptible, progress, [&](const RunOptions &run) {
-            return engine_->map(local.payload(), paths, run);
+            return engine_->map(local.payload(), sources, run);
         });
     }
 
@@ -163,11 +161,11 @@ class EngineHandle {
         return py::make_tuple(report_fields(outcome.report), failures_list(outcome.errors));
     }
 
-    py::tuple run(const Work &work, const Paths &paths, const OutputTarget &output,
+    py::tuple run(const Work &work, const Sources &sources, const OutputTarget &output,
                   const RunOptions &options, bool interruptible, const py::object &progress) {
         LocalWork local(work, options);
         const RunOutcome outcome = call(local, options, interruptible, progress, [&](const RunOptions &run) {
-            return engine_->run(local.payload(), paths, output, run);
+            return engine_->run(local.payload(), sources, output, run);
         });
         return py::make_tuple(report_fields(outcome.report), failures_list(outcome.errors));
     }
@@ -206,6 +204,16 @@ Work command_work(std::vector<std::string> arguments) {
 }
 Work function_work(std::vector<std::string> texts) { return {HostedPayload{std::move(texts)}}; }
 
+Source source_of_path(const std::string &path) { return Source(path); }
+
+Source source_of_descriptor(int descriptor, const std::string &name,
+                            std::optional<std::uint64_t> offset, const py::bytes &buffered) {
+    Source source = Source::from_descriptor(descriptor, name);
+    source.offset = offset;
+    source.buffered = std::string(buffered);
+    return source;
+}
+
 OutputTarget to_path(const std::string &path) {
     return {OutputTarget::Kind::path, path, -1};
 }
@@ -223,6 +231,16 @@ void bind_engine(py::module_ &module) {
         .def_static("path", &to_path, "path"_a)
         .def_static("descriptor", &to_descriptor, "descriptor"_a);
 
+    py::class_<Source>(module, "Source")
+        .def_static("path", &source_of_path, "path"_a)
+        .def_static("descriptor", &source_of_descriptor, "descriptor"_a, "name"_a, "offset"_a,
+                    "buffered"_a)
+        .def_property_readonly("file", [](const Source &source) -> py::object {
+            if (source.descriptor >= 0)
+                return py::int_(source.descriptor);
+            return py::bytes(source.path);
+        });
+
     py::class_<Work>(module, "Work")
         .def_static("plugin", &plugin_work, "path"_a, "symbol"_a, "config"_a)
         .def_static("command", &command_work, "arguments"_a)
@@ -230,12 +248,12 @@ void bind_engine(py::module_ &module) {
 
     py::class_<EngineHandle>(module, "Engine")
         .def(py::init(&make_engine), "workers"_a, "nodes"_a, "smt"_a, "launcher"_a)
-        .def("map", &EngineHandle::map, "work"_a, "paths"_a, "options"_a, "interruptible"_a, "progress"_a)
+        .def("map", &EngineHandle::map, "work"_a, "sources"_a, "options"_a, "interruptible"_a, "progress"_a)
         .def("map_items", &EngineHandle::map_items, "work"_a, "iterator"_a, "options"_a,
              "interruptible"_a, "progress"_a)
         .def("run_items", &EngineHandle::run_items, "work"_a, "iterator"_a, "options"_a,
              "interruptible"_a, "progress"_a)
-        .def("run", &EngineHandle::run, "work"_a, "paths"_a, "output"_a, "options"_a,
+        .def("run", &EngineHandle::run, "work"_a, "sources"_a, "output"_a, "options"_a,
              "interruptible"_a, "progress"_a)
         .def("plan", &EngineHandle::plan)
         .def("close", &EngineHandle::close);

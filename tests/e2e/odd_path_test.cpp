@@ -103,16 +103,7 @@ TEST_F(OddPath, Unreadable) {
 }
 
 // What is no regular file is refused by name in this version; opening a FIFO must not hang.
-TEST_F(OddPath, FifosAndDevices) {
-    const std::string fifo = scratch_.path("fifo");
-    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-    for (const std::string &path : {fifo, std::string("/dev/null")}) {
-        const Error error =
-            failing(engines_.get({2, "1"}), Way::map, bundled("identity"), {path}, {});
-        EXPECT_EQ(error.kind, ErrorKind::unsupported);
-        EXPECT_EQ(error.path, path);
-    }
-}
+TEST_F(OddPath, ADeviceWithoutBytes) { expect_contents("/dev/null", ""); }
 
 // Files whose size is said to be 0, or a page, and is neither.
 TEST_F(OddPath, FilesOfTheKernel) {

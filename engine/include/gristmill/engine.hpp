@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -13,6 +15,7 @@
 #include <gristmill/hosting.hpp>
 #include <gristmill/options.hpp>
 #include <gristmill/report.hpp>
+#include <gristmill/source.hpp>
 #include <gristmill/topology.hpp>
 
 namespace gristmill {
@@ -71,6 +74,39 @@ class Results {
     std::unique_ptr<State> state_;
 };
 
+// Output of a run that goes on, batch by batch. Input is read, and workers work, also between two
+// calls of next(), as far as RunOptions::memory_bytes allows; what becomes of a worker that dies is
+// seen to inside next(). The engine has no time for other runs until this is closed, or at its end.
+//
+// Threads: one at a time.
+class Stream {
+  public:
+    Stream(Stream &&) noexcept;
+    Stream &operator=(Stream &&) noexcept;
+    ~Stream(); // closes it
+
+    // The next batch that gave output; its data is valid until the next call, or close(). nullopt:
+    // all is delivered, and the counts add up. An error ends the stream, when what came before it
+    // was delivered. `interrupted`: as in RunOptions, for this call.
+    Result<std::optional<OutputBatch>> next(const std::function<bool()> &interrupted = {});
+
+    // Gives up what was not delivered yet. Returns when every worker has left the run; the second
+    // time at once.
+    void close();
+    bool closed() const;
+
+    // So far; at the end, of all. Output records are counted for functions and at the end only.
+    const Report &report() const;
+    // Under OnError::collect, at the end.
+    const std::vector<RecordFailure> &errors() const;
+
+    struct State;
+    explicit Stream(std::unique_ptr<State> state);
+
+  private:
+    std::unique_ptr<State> state_;
+};
+
 // What run() leaves: the figures, and the failures under OnError::collect.
 struct RunOutcome {
     Report report{};
@@ -90,21 +126,26 @@ class Engine {
 
     const Plan &plan() const;
 
-    // Maps a payload over the records of regular files and keeps the output in memory.
-    Result<Results> map(const Payload &payload, const std::vector<std::string> &paths,
-                        const RunOptions &options);
+    // Maps a payload over the records of the sources and keeps the output in memory.
+    Result<Results> map(const Payload &payload, const Sources &sources, const RunOptions &options);
 
     // The same over items of a language binding.
     Result<Results> map(const Payload &payload, const ItemFeed &items, const RunOptions &options);
 
     // map() with the output written, in order, to `output`. A regular file named by its path
     // appears under that name only when the run succeeded.
-    Result<RunOutcome> run(const Payload &payload, const std::vector<std::string> &paths,
+    Result<RunOutcome> run(const Payload &payload, const Sources &sources,
                            const OutputTarget &output, const RunOptions &options);
 
     // The output over items is thrown away.
     Result<RunOutcome> run(const Payload &payload, const ItemFeed &items,
                            const RunOptions &options);
+
+    // map() with the output taken while the run goes on. The stream ends before the engine does.
+    Result<Stream> stream(const Payload &payload, const Sources &sources,
+                          const RunOptions &options);
+    Result<Stream> stream(const Payload &payload, const ItemFeed &items,
+                          const RunOptions &options);
 
   private:
     struct State;

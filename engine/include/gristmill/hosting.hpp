@@ -43,10 +43,13 @@ struct ItemChunk {
 // A source whose records the binding makes, instead of files. RunOptions::framing must be u32le.
 struct ItemFeed {
     // The next items: at least one, unless there are none left; no more than `records_max`, and no
-    // further one when there are `bytes_max` bytes. Called by the thread that called the engine, and
-    // no further ahead of the workers than the look-ahead and half of RunOptions::memory_bytes. An
+    // further one when there are `bytes_max` bytes. Called by the thread that called the engine, or, when
+    // output is streamed, by one of the engine's; no further ahead of the workers than the look-ahead and half of RunOptions::memory_bytes. An
     // error ends the run, after what came before it was delivered.
     std::function<Result<ItemChunk>(std::uint64_t records_max, std::uint64_t bytes_max)> pull{};
+    // Called by another thread when the run is given up while pull() may be waiting: makes it return
+    // with an error, soon. May be empty.
+    std::function<void()> give_up{};
     std::string name = "items"; // for people
 };
 

@@ -54,6 +54,12 @@ struct Report {
     std::uint64_t retries = 0;       // batches worked on again, because their worker died
     std::uint64_t worker_deaths = 0;
 
+    // Of input that cannot be read again, on its way to the workers.
+    std::uint64_t spool_slots = 0;     // made
+    std::uint64_t spool_bytes_max = 0; // that had memory at a time
+    std::uint64_t spool_bytes_punched = 0; // whose memory was given back while the run went on
+    std::uint64_t spool_punches_failed = 0; // 1: the kernel refuses; the memory comes back at the end
+
     std::vector<NodeReport> nodes{};
 
     double records_per_second() const { return wall_seconds > 0 ? double(read) / wall_seconds : 0; }

@@ -15,9 +15,10 @@ namespace {
 constexpr std::uint64_t kWindowBytes = kMiB;
 }
 
-SequentialCutter::SequentialCutter(int fd, std::uint64_t file_bytes, const Framing &framing,
-                                   std::uint64_t max_record_bytes, std::uint64_t read_bytes)
-    : fd_(fd), file_bytes_(file_bytes), framing_(framing), max_record_bytes_(max_record_bytes),
+SequentialCutter::SequentialCutter(int fd, std::uint64_t file_bytes, std::uint64_t origin,
+                                   const Framing &framing, std::uint64_t max_record_bytes,
+                                   std::uint64_t read_bytes)
+    : fd_(fd), file_bytes_(file_bytes), origin_(origin), framing_(framing), max_record_bytes_(max_record_bytes),
       read_bytes_(read_bytes) {}
 
 CutStatus SequentialCutter::next(const CutSize &size, Cut &cut) {
@@ -125,7 +126,7 @@ bool SequentialCutter::show(std::uint64_t offset, std::uint64_t bytes) {
     if (window_.size() < wanted)
         window_.resize(wanted);
     const std::int64_t got = os::pread_full(
-        fd_, std::span(window_).subspan(kept, wanted - kept), offset + kept, read_bytes_);
+        fd_, std::span(window_).subspan(kept, wanted - kept), origin_ + offset + kept, read_bytes_);
     if (got < 0) {
         fail(errno, offset + kept, "");
         return false;

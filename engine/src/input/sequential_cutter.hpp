@@ -35,9 +35,11 @@ enum class CutStatus : std::uint8_t { cut, end, failed };
 // Threads: one.
 class SequentialCutter {
   public:
-    // `fd` is open for as long as this lives. `read_bytes`: no single read asks for more.
-    SequentialCutter(int fd, std::uint64_t file_bytes, const Framing &framing,
-                     std::uint64_t max_record_bytes, std::uint64_t read_bytes);
+    // `fd` is open for as long as this lives. `origin`: of the source's byte 0 in the file.
+    // `read_bytes`: no single read asks for more.
+    SequentialCutter(int fd, std::uint64_t file_bytes, std::uint64_t origin,
+                     const Framing &framing, std::uint64_t max_record_bytes,
+                     std::uint64_t read_bytes);
 
     CutStatus next(const CutSize &size, Cut &cut);
 
@@ -62,6 +64,7 @@ class SequentialCutter {
 
     const int fd_;
     const std::uint64_t file_bytes_;
+    const std::uint64_t origin_;
     const Framing &framing_;
     const std::uint64_t max_record_bytes_;
     const std::uint64_t read_bytes_;

@@ -32,9 +32,17 @@ ErrorKind kind_of(const std::string &type, ErrorKind otherwise) {
 
 Egress::Egress(RunState state, EgressParts parts)
     : state_(state), parts_(std::move(parts)),
-      retirer_(state, retire_order(parts_.options.order), false), report_(parts_.plan) {}
+      retirer_(state, retire_order(parts_.options.order), parts_.one_by_one), report_(parts_.plan) {}
+
+// The output of the batch delivered last goes back to its worker.
+void Egress::let_go() {
+    if (held_)
+        parts_.outputs.release(held_->worker, held_->output);
+    held_.reset();
+}
 
 std::uint64_t Egress::retire() {
+    let_go();
     if (error_)
         return 0;
     return retirer_.retire([this](std::uint64_t sequence, RunState::Entry &entry) {
@@ -59,10 +67,12 @@ bool Egress::deliver(std::uint64_t sequence, const RunState::Entry &in_ring) {
     if (!coverage_.add(entry.input.source, result.begin, result.end))
         covered_twice_ = true;
     const bool goes_on = judge(sequence, entry, *view);
-    parts_.outputs.release(worker, result.output);
+    held_ = Held{worker, result.output};
+    if (!parts_.one_by_one)
+        let_go();
     if (parts_.listener)
         parts_.listener(entry.input, result);
-    return goes_on;
+    return goes_on && !parts_.one_by_one;
 }
 
 Error Egress::lost_output_error(std::uint64_t sequence, OutputPlace place) const {
@@ -205,7 +215,7 @@ bool Egress::add_failure(std::uint64_t sequence, const BatchInput &input,
         const std::uint64_t bytes = std::min(said, kDeadLetterBytesMax);
         ByteView whole = bytes_of(note.excerpt);
         if (whole.size() < bytes) {
-            record = parts_.sources.bytes_of(input.source_slot, note.byte_offset, bytes);
+            record = parts_.sources.bytes_of(input, note.byte_offset, bytes);
             whole = record;
         }
         if (Result<void> added = parts_.dead_letters->add(failure, whole); !added)
@@ -235,7 +245,7 @@ RecordFailure Egress::describe(const BatchInput &input,
     failure.excerpt = note.excerpt.substr(0, kExcerptShown);
     if (failure.excerpt.empty() && note.record_bytes > 0) // too long for any worker to hold
         failure.excerpt = text_of(parts_.sources.bytes_of(
-            input.source_slot, note.byte_offset,
+            input, note.byte_offset,
             std::min<std::uint64_t>(note.record_bytes, kExcerptShown)));
     return failure;
 }

@@ -30,9 +30,9 @@ class SourceNames {
     virtual std::string name(std::uint32_t source) const = 0;
     // The failure that a BatchKind::source_error entry stands for.
     virtual Error failure(std::uint32_t source) const = 0;
-    // Bytes [offset, offset + bytes) of a source with a batch not yet retired; fewer if it cannot
+    // Bytes [offset, offset + bytes) of the source of a batch not yet retired; fewer if they cannot
     // be read any more.
-    virtual std::vector<std::byte> bytes_of(std::uint16_t source_slot, std::uint64_t offset,
+    virtual std::vector<std::byte> bytes_of(const ring::BatchInput &batch, std::uint64_t offset,
                                             std::uint64_t bytes) const = 0;
 };
 
@@ -47,6 +47,7 @@ struct EgressParts {
     store::OutputReader &outputs;
     std::optional<DeadLetters> dead_letters{};
     BatchListener listener{};
+    bool one_by_one = false; // each delivered batch stays where it is until the next retire()
 };
 
 // Threads: the coordinator's.
@@ -55,7 +56,7 @@ class Egress {
   public:
     Egress(RunState state, EgressParts parts);
 
-    // Retires what is done. How many batches; after an error, none any more.
+    // Retires what is done; one by one, if so asked for. How many batches; after an error, none.
     std::uint64_t retire();
 
     // Before sleeping, see Retirer::prepare_target().
@@ -75,6 +76,7 @@ class Egress {
     std::vector<RecordFailure> take_failures();
 
   private:
+    void let_go();
     // A retired entry as it was when it was looked at: workers may still write to the ring's memory.
     struct Taken {
         ring::BatchInput input;
@@ -107,6 +109,11 @@ class Egress {
     std::vector<RecordFailure> failures_;
     std::vector<std::uint64_t> failure_batches_;  // sequence of failures_[i], order none
     std::vector<std::uint64_t> records_of_batch_; // by sequence, order none
+    struct Held {
+        std::uint32_t worker = 0;
+        OutputLocation output{};
+    };
+    std::optional<Held> held_; // delivered, and not let go
     std::optional<Error> error_;
 };
 

@@ -38,6 +38,21 @@ class DiscardSink final : public Sink {
     Result<void> deliver(const RetiredBatch &) override { return {}; }
 };
 
+// Keeps the batch delivered last, for whoever takes the output batch by batch.
+class StreamSink final : public Sink {
+  public:
+    Result<void> deliver(const RetiredBatch &batch) override {
+        if (!batch.output.data.empty() || batch.output.record_count > 0)
+            batch_ = batch.output;
+        return {};
+    }
+    const std::optional<OutputBatch> &batch() const { return batch_; }
+    void clear() { batch_.reset(); }
+
+  private:
+    std::optional<OutputBatch> batch_;
+};
+
 // Keeps where collected output lies.
 class CollectSink final : public Sink {
   public:

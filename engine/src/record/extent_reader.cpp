@@ -41,7 +41,8 @@ bool ExtentReader::load(std::uint64_t until) {
     buffer_ptr_ = buffer_.data();
     const std::uint64_t wanted = until - loaded_;
     const std::int64_t got =
-        os::pread_full(extent_.fd, {buffer_ptr_ + used, wanted}, loaded_, read_bytes_);
+        os::pread_full(
+        extent_.fd, {buffer_ptr_ + used, wanted}, extent_.origin + loaded_, read_bytes_);
     if (got < 0) {
         error_ = {.os_errno = errno, .offset = loaded_};
         return false;
@@ -128,7 +129,8 @@ bool ExtentReader::skip_oversized(std::uint64_t &last) {
     const std::uint64_t window_bytes = buffer_.capacity() - start;
     while (offset < extent_.file_bytes) {
         const std::uint64_t wanted = std::min(window_bytes, extent_.file_bytes - offset);
-        const std::int64_t got = os::pread_full(extent_.fd, {window, wanted}, offset, read_bytes_);
+        const std::int64_t got = os::pread_full(
+            extent_.fd, {window, wanted}, extent_.origin + offset, read_bytes_);
         if (got < 0 || static_cast<std::uint64_t>(got) < wanted) {
             error_ = {.os_errno = got < 0 ? errno : 0,
                       .offset = offset + static_cast<std::uint64_t>(std::max<std::int64_t>(got, 0))};
@@ -149,7 +151,8 @@ bool ExtentReader::skip_oversized(std::uint64_t &last) {
     return true;
 }
 
-bool ExtentReader::read_whole_records(const FileExtent &extent, std::uint64_t record_count) {
+bool ExtentReader::read_whole_records(const FileExtent &extent,
+                                      std::optional<std::uint64_t> record_count) {
     batch_.clear();
     tail_ = {};
     extent_ = extent;
@@ -159,7 +162,7 @@ bool ExtentReader::read_whole_records(const FileExtent &extent, std::uint64_t re
     const RecordScan scan = scan_records(loaded(), framing_);
     const bool may_lack = framing_.kind == Framing::Kind::delimiter &&
                           extent.end == extent.file_bytes;
-    if (scan.count != record_count || (!scan.whole && !may_lack)) {
+    if (scan.count != record_count.value_or(scan.count) || (!scan.whole && !may_lack)) {
         error_ = {.offset = extent.begin, .changed = true};
         return false;
     }

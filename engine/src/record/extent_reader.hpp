@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <gristmill/error.hpp>
 #include <gristmill/options.hpp>
@@ -17,6 +18,7 @@ struct FileExtent {
     std::uint64_t file_bytes = 0;
     std::uint64_t begin = 0; // bytes
     std::uint64_t end = 0;   // <= file_bytes
+    std::uint64_t origin = 0; // where in the file the source's byte 0 lies, or would lie (mod 2^64)
 };
 
 struct ReadError {
@@ -43,8 +45,8 @@ class ExtentReader {
     // The records that start in the extent. False: see error().
     bool read_records_starting_in(const FileExtent &extent);
 
-    // The extent is whole records, `record_count` of them. False: see error().
-    bool read_whole_records(const FileExtent &extent, std::uint64_t record_count);
+    // The extent is whole records, `record_count` of them if that is known. False: see error().
+    bool read_whole_records(const FileExtent &extent, std::optional<std::uint64_t> record_count);
 
     const BatchView &batch() const { return batch_; }
     const ReadError &error() const { return error_; }

@@ -8,10 +8,13 @@
 
 namespace gristmill::record {
 
+// Of a source that grows while it is read.
+inline constexpr std::uint64_t kUnknownBytes = std::uint64_t{1} << 62;
+
 struct OpenSource {
     std::int32_t fd = -1;          // in the process that opened it
     std::uint32_t generation = 0;  // grows with each source that takes the slot
-    std::uint64_t bytes = 0;       // when it was opened
+    std::uint64_t bytes = 0;       // when it was opened, or kUnknownBytes: it lies in the spool
 };
 
 // Most sources that are open at a time.

@@ -13,9 +13,13 @@ inline constexpr std::uint16_t kNoHome = 0xffff;
 enum class BatchKind : std::uint8_t {
     extent,      // bytes [begin, end) of a source; the worker finds the records that start there
     exact,       // bytes [begin, end) are whole records, `record_count` of them
+    spooled,     // the same, not counted yet; they can be read once
     oversized,   // bytes [begin, end) are one record longer than allowed: it fails unread
     source_error // no bytes: the source failed here (rule R7)
 };
+
+// Of a record that is too long and cannot be read again, these are kept.
+inline constexpr std::uint64_t kKeptOversizedBytes = 4096;
 
 // What to work on. Written by the publisher before `ready`.
 struct BatchInput {
@@ -24,6 +28,9 @@ struct BatchInput {
     std::uint32_t source = 0;      // index of the source within the run
     std::uint64_t begin = 0;       // bytes within the source
     std::uint64_t end = 0;
+    std::uint64_t origin = 0;      // where in the file the source's byte 0 lies, or would lie,
+                                   // modulo 2^64
+    bool ends_source = false;      // kind spooled: the last record lacks its delimiter
     std::uint64_t record_count = 0; // kind exact
     std::uint64_t record_bytes = 0; // kind oversized: without its delimiter
 };

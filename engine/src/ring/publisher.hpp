@@ -47,6 +47,22 @@ class Publisher {
         return within_budget(bytes);
     }
 
+    // Workers are to wake the publisher as they finish, though the budget allows more.
+    void ask_for_input() {
+        state_.header().publisher_wants_input.store(1);
+        A::fence();
+    }
+
+    // Will the input of this batch not be read again? Not when something failed in it: egress may
+    // show it.
+    bool input_is_done(std::uint64_t sequence) const {
+        const auto &entry = state_.entry(sequence);
+        const StateWord word = StateWord::unpack(entry.state.load());
+        if (word.lap != state_.lap(sequence))
+            return true; // retired
+        return word.state == EntryState::done && entry.result.fault == Fault::none;
+    }
+
     // Has enough been claimed that another group is worth publishing? What a waiting publisher
     // checks before it sleeps.
     bool wants_to_publish(std::uint64_t next_bytes) {
@@ -74,6 +90,8 @@ class Publisher {
         unflushed_ = 0;
         state_.header().publisher_wants_input.store(0);
         state_.wake_one_worker(state_.header().workers - 1);
+        if (state_.header().caller_works)
+            state_.header().egress_event.notify();
     }
 
     // No more will come.

@@ -31,6 +31,7 @@ struct RunHeader {
     std::uint32_t workers = 0;
     std::uint32_t nodes = 0;
     std::uint32_t entries = 0; // a power of two
+    bool caller_works = false; // the coordinator's thread is the only worker, too
     std::uint64_t slots_offset = 0;
     std::uint64_t cursors_offset = 0;
     std::uint64_t entries_offset = 0;

@@ -28,6 +28,7 @@ std::optional<OutputView> OutputReader::view(std::uint32_t worker,
         return std::nullopt;
     if (location.place == OutputPlace::none)
         return OutputView{};
+    reach_[worker].include(location); // it stays where it is until it is released
     const std::byte *lengths = *data + location.bytes;
     return OutputView{{*data, location.bytes},
                       {lengths, location.length_bytes},
@@ -101,8 +102,6 @@ const std::byte *OutputReader::map_part(int fd, std::uint64_t offset, std::uint6
 }
 
 void OutputReader::release(std::uint32_t worker, const OutputLocation &location) {
-    if (worker < reach_.size())
-        reach_[worker].include(location);
     const std::uint64_t bytes = round_up(location.whole_bytes(), kPageBytes);
     switch (location.place) {
     case OutputPlace::ring:

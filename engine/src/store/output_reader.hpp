@@ -58,7 +58,7 @@ class OutputReader {
     // The batch is retired: its memory goes back to its worker.
     void release(std::uint32_t worker, const OutputLocation &location);
 
-    // How far the worker's retired output reached.
+    // How far the worker's output reached that was viewed.
     const OutputReach &reach(std::uint32_t worker) const { return reach_[worker]; }
 
   private:

@@ -19,6 +19,11 @@ using ring::BatchKind;
 using ring::BatchResult;
 using ring::Fault;
 
+namespace {
+// How often a record is tried again whose worker was killed from outside, or by itself, who knows.
+constexpr std::uint8_t kSparedMax = 4;
+} // namespace
+
 BatchWorker::BatchWorker(const WorkOrder &order, const WorkerIdentity &identity,
                          record::InputBuffer &input, Payload &payload,
                          const BatchWorkerOutput &output, std::atomic<std::uint64_t> &progress)
@@ -73,16 +78,23 @@ BatchResult BatchWorker::work(std::uint64_t sequence, std::uint32_t attempt,
 
 bool BatchWorker::read(const BatchInput &input) {
     const record::OpenSource source = order_.sources->at(input.source_slot);
-    const record::FileExtent extent{source.fd, source.bytes, input.begin, input.end};
-    return input.kind == BatchKind::extent
-               ? reader_.read_records_starting_in(extent)
-               : reader_.read_whole_records(extent, input.record_count);
+    record::FileExtent extent{source.fd, source.bytes, input.begin, input.end,
+                              input.origin};
+    switch (input.kind) {
+    case BatchKind::extent:
+        return reader_.read_records_starting_in(extent);
+    case BatchKind::spooled:
+        extent.file_bytes = input.ends_source ? input.end : input.end + 1;
+        return reader_.read_whole_records(extent, std::nullopt);
+    default:
+        return reader_.read_whole_records(extent, input.record_count);
+    }
 }
 
 // Lengths are of use to whoever keeps the output; a stream of bytes needs none.
 OutputTail BatchWorker::write_tail() {
     OutputTail tail;
-    if (knows_lengths_ && order_.output == OutputMode::collection && !lengths_.empty()) {
+    if (knows_lengths_ && order_.keep_lengths && !lengths_.empty()) {
         const auto bytes = std::as_bytes(std::span(lengths_));
         std::byte *room = output_->reserve(bytes.size());
         if (!room)
@@ -320,7 +332,7 @@ void BatchWorker::work_record_by_record(ring::IsolationMark &mark, BatchResult &
     result.filtered = all.filtered;
     result.failed = all.failed;
     knows_lengths_ = knows_lengths_ || all.lengths > 0; // also when predecessors did all of it
-    isolated_lengths_ = order_.output == OutputMode::collection ? all.lengths : 0;
+    isolated_lengths_ = order_.keep_lengths ? all.lengths : 0;
     check_output(result);
     if (knows_lengths_)
         result.output_records = all.lengths;
@@ -332,8 +344,9 @@ void BatchWorker::work_record_by_record(ring::IsolationMark &mark, BatchResult &
 void BatchWorker::take_record(std::uint64_t index, const record::Segment &record,
                               ring::IsolationMark &mark, ring::IsolationProgress &progress) {
     bool died_of_it = mark.in_hand == index + 1;
-    if (died_of_it && mark.death == ring::Death::killed_from_outside && mark.spared == 0) {
-        mark.spared = 1;
+    if (died_of_it && mark.death == ring::Death::killed_from_outside &&
+        mark.spared < kSparedMax) {
+        ++mark.spared;
         died_of_it = false;
     }
     if (record.end == 0) {

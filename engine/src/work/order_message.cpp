@@ -85,6 +85,7 @@ void walk(Archive &archive, Message &message) {
     archive.field(order.keep_notes);
     archive.field(order.output);
     archive.field(order.count_output);
+    archive.field(order.keep_lengths);
     archive.field(order.whole_attempts);
     archive.field(order.batches_per_worker);
     archive.field(message.payload.kind);

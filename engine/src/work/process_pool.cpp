@@ -14,6 +14,7 @@ namespace gristmill::work {
 namespace {
 
 constexpr std::uint64_t kPatienceNs = 200'000'000; // with workers that do not acknowledge the end
+constexpr std::uint64_t kIdlePatienceNs = 1'000'000'000; // with those that have nothing to do
 constexpr std::uint64_t kNurseryPatienceNs = 1'000'000'000;
 constexpr std::int64_t kSuperviseNs = 100'000'000;
 constexpr std::uint64_t kDescriptorsMin = 128; // those handed over have numbers from 100 on
@@ -244,7 +245,8 @@ void ProcessPool::end_run(bool completed, const std::function<bool()> &interrupt
     state().end_run();
     for (std::uint32_t i = 0; i < workers_.size(); ++i)
         state().slot(i).event.notify();
-    std::uint64_t given_up_ns = completed ? 0 : wall_clock_ns();
+    const std::uint64_t ended_ns = wall_clock_ns();
+    std::uint64_t given_up_ns = completed ? 0 : ended_ns;
     bool killed = false;
     for (;;) {
         static_cast<void>(handle_exits());
@@ -260,6 +262,8 @@ void ProcessPool::end_run(bool completed, const std::function<bool()> &interrupt
         checked_ns_ = now_ns;
         if (given_up_ns == 0 && interrupted && interrupted())
             given_up_ns = now_ns;
+        if (now_ns - ended_ns >= kIdlePatienceNs)
+            kill_idle();
         if (!killed && given_up_ns > 0 && now_ns - given_up_ns >= kPatienceNs) {
             killed = true;
             for (std::uint32_t i = 0; i < workers_.size(); ++i)
@@ -273,6 +277,14 @@ void ProcessPool::end_run(bool completed, const std::function<bool()> &interrupt
             header.egress_event.commit_wait(ticket, kSuperviseNs);
     }
     running_ = false;
+}
+
+// Whoever is not inside its payload has nothing to do but to leave: unless it was stopped.
+void ProcessPool::kill_idle() {
+    for (std::uint32_t i = 0; i < workers_.size(); ++i)
+        if (state().slot(i).acknowledged.load() != state().run_id() &&
+            state().slot(i).progress.load() % 2 == 0)
+            kill(i);
 }
 
 store::Collected ProcessPool::take_collected() {

@@ -20,6 +20,7 @@ struct WorkOrder {
     KeepNotes keep_notes = KeepNotes::lowest;
     OutputMode output = OutputMode::ring;
     bool count_output = true; // its records; collected output is counted when somebody asks
+    bool keep_lengths = false; // of output records, behind them, where the payload knows them
     // Tries of a whole batch, whose worker dies or whose payload fails it, before its records are
     // fed one at a time.
     std::uint32_t whole_attempts = 3;

@@ -44,9 +44,10 @@ class WorkerHost {
     virtual Result<void> supervise() { return {}; }
     virtual bool news() const { return false; }
     virtual std::int64_t supervise_every_ns() const { return -1; }
-    // Works on one batch in the calling thread, when that is where the worker lives.
+    // Works on one batch in the calling thread, when that is where the worker lives. False: there is
+    // none.
     virtual bool caller_works() const { return false; }
-    virtual void step() {}
+    virtual bool step() { return false; }
     // The run is over: returns when every worker has left it. A second call does nothing. One that
     // was given up is left within moments; from one that has completed, workers may take their time
     // to end their payloads, until `interrupted` (may be empty) says to give up.

@@ -32,6 +32,7 @@ struct WorkerPool::Worker {
 WorkerPool::WorkerPool(const Plan &plan, SharedBlock block)
     : block_(std::move(block)), sources_(sources_in(block_.state())), state_(block_.state()),
       arenas_(std::make_unique<Arenas>()), threaded_(!plan.workers.empty()) {
+    state_.header().caller_works = !threaded_;
     const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
     const std::uint32_t workers = std::max<std::uint32_t>(1, std::uint32_t(plan.workers.size()));
     for (std::uint32_t i = 0; i < workers; ++i) {
@@ -145,10 +146,7 @@ Result<void> WorkerPool::begin_run(const WorkOrder &order, const store::OutputRe
     return {};
 }
 
-void WorkerPool::step() {
-    if (workers_[0]->started)
-        workers_[0]->loop->step();
-}
+bool WorkerPool::step() { return workers_[0]->started && workers_[0]->loop->step(); }
 
 // A thread cannot be ended: it finishes the batch in hand, and ends its payload.
 void WorkerPool::end_run(bool, const std::function<bool()> &) {

@@ -33,7 +33,7 @@ class WorkerPool final : public WorkerHost {
     Result<void> supervise() override;
     bool news() const override;
     bool caller_works() const override { return !threaded_; }
-    void step() override;
+    bool step() override;
     void end_run(bool completed, const std::function<bool()> &interrupted) override;
     store::Collected take_collected() override;
     std::uint64_t overflow_batches() const override;

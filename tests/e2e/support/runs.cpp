@@ -89,14 +89,14 @@ Outcome outcome_of(const Results &results) {
 Outcome complete(Engine &engine, Way way, const PluginSpec &plugin,
                  const std::vector<std::string> &paths, const RunOptions &options) {
     if (way == Way::map) {
-        const Result<Results> results = engine.map(plugin, paths, options);
+        const Result<Results> results = engine.map(plugin, Sources(paths.begin(), paths.end()), options);
         EXPECT_TRUE(results.ok()) << results.error().message;
         return results ? outcome_of(*results) : Outcome{};
     }
     const Scratch scratch;
     const std::string path = scratch.path("out");
     Result<RunOutcome> ran =
-        engine.run(plugin, paths, {OutputTarget::Kind::path, path, -1}, options);
+        engine.run(plugin, Sources(paths.begin(), paths.end()), {OutputTarget::Kind::path, path, -1}, options);
     EXPECT_TRUE(ran.ok()) << ran.error().message;
     if (!ran)
         return {};
@@ -107,13 +107,13 @@ Outcome complete(Engine &engine, Way way, const PluginSpec &plugin,
 Error failing(Engine &engine, Way way, const PluginSpec &plugin,
               const std::vector<std::string> &paths, const RunOptions &options) {
     if (way == Way::map) {
-        Result<Results> results = engine.map(plugin, paths, options);
+        Result<Results> results = engine.map(plugin, Sources(paths.begin(), paths.end()), options);
         EXPECT_FALSE(results.ok()) << "map() was expected to fail";
         return results.ok() ? Error{} : std::move(results.error());
     }
     const Scratch scratch;
     Result<RunOutcome> ran =
-        engine.run(plugin, paths, {OutputTarget::Kind::path, scratch.path("out"), -1}, options);
+        engine.run(plugin, Sources(paths.begin(), paths.end()), {OutputTarget::Kind::path, scratch.path("out"), -1}, options);
     EXPECT_FALSE(ran.ok()) << "run() was expected to fail";
     EXPECT_EQ(scratch.names(), std::vector<std::string>{}) << "left behind";
     return ran.ok() ? Error{} : std::move(ran.error());

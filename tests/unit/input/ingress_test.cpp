@@ -23,15 +23,15 @@ using ring::BatchKind;
 // Publishes, claims and retires in turns, in one thread, and keeps what was published.
 class IngressRun {
   public:
-    IngressRun(std::vector<std::string> paths, RunOptions options, IngressLimits limits = {},
+    IngressRun(Sources sources, RunOptions options, IngressLimits limits = {},
                std::uint16_t slots = 4)
-        : paths_(std::move(paths)), options_(std::move(options)), slots_(slots),
+        : sources_(std::move(sources)), options_(std::move(options)), slots_(slots),
           table_(slots_),
           block_(std::move(os::map_anonymous(State::block_bytes(1, 1, kEntries),
                                              os::Pages::normal)
                                .value())),
           state_(State::create(block_.data(), 1, 1, kEntries)),
-          ingress_(state_, paths_, nullptr, options_, complete(limits), table_),
+          ingress_(state_, sources_, nullptr, options_, complete(limits), table_),
           retirer_(state_, ring::RetireOrder::index, false) {
         state_.header().over.store(0);
     }
@@ -89,7 +89,7 @@ class IngressRun {
         return limits;
     }
 
-    const std::vector<std::string> paths_;
+    const Sources sources_;
     const RunOptions options_;
     std::vector<record::OpenSource> slots_;
     record::SourceTable table_;
@@ -155,7 +155,7 @@ TEST(Ingress, batch_records_are_exact_but_for_the_last) {
 
 TEST(Ingress, many_files_take_turns_in_few_slots) {
     const test::TestFolder folder;
-    std::vector<std::string> paths;
+    Sources paths;
     for (int i = 0; i < 9; ++i)
         paths.push_back(folder.write("file" + std::to_string(i), std::string(i * 10, 'x')));
     IngressRun run(paths, {}, {}, 2);

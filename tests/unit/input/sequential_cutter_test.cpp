@@ -62,7 +62,7 @@ Expected expect_cut(const std::vector<OracleRecord> &records, std::size_t first,
 std::string cut_all(const Case &given, test::MemoryFile &file) {
     file.write(given.data);
     const auto records = test::oracle_records(given.data, given.framing.delimiter);
-    SequentialCutter cutter(file.fd(), given.data.size(), given.framing, given.max_record,
+    SequentialCutter cutter(file.fd(), given.data.size(), 0, given.framing, given.max_record,
                             given.read_bytes);
     std::size_t first = 0;
     for (Cut cut;;) {
@@ -160,7 +160,7 @@ TEST(SequentialCutter, frames_at_random) {
         }
         file.write(data);
         const std::uint64_t records = random.between(1, 4);
-        SequentialCutter cutter(file.fd(), data.size(), kFrames, kNoLimit, random.below(8));
+        SequentialCutter cutter(file.fd(), data.size(), 0, kFrames, kNoLimit, random.below(8));
         std::size_t done = 0;
         Cut cut;
         while (cutter.next({records, 0}, cut) == CutStatus::cut) {
@@ -189,7 +189,7 @@ TEST(SequentialCutter, broken_frames_fail_behind_what_was_whole) {
           BrokenFrames{frame(std::string(101, 'x')), "longer than max_record (100 bytes)"}}) {
         const std::string data = good + broken.tail;
         test::MemoryFile file(data);
-        SequentialCutter cutter(file.fd(), data.size(), kFrames, 100, 0);
+        SequentialCutter cutter(file.fd(), data.size(), 0, kFrames, 100, 0);
         Cut cut;
         ASSERT_EQ(cutter.next({0, 1000}, cut), CutStatus::cut) << broken.reason;
         EXPECT_EQ(cut.end, good.size());
@@ -206,7 +206,7 @@ TEST(SequentialCutter, broken_frames_fail_behind_what_was_whole) {
 TEST(SequentialCutter, a_frame_of_exactly_max_record_is_allowed) {
     const std::string data = frame(std::string(100, 'x'));
     test::MemoryFile file(data);
-    SequentialCutter cutter(file.fd(), data.size(), kFrames, 100, 0);
+    SequentialCutter cutter(file.fd(), data.size(), 0, kFrames, 100, 0);
     Cut cut;
     EXPECT_EQ(cutter.next({1, 0}, cut), CutStatus::cut);
     EXPECT_EQ(cutter.next({1, 0}, cut), CutStatus::end);
@@ -217,7 +217,7 @@ TEST(SequentialCutter, a_frame_of_exactly_max_record_is_allowed) {
 TEST(SequentialCutter, a_file_that_shrank) {
     const Framing framing{Framing::Kind::delimiter, "$$", 0};
     test::MemoryFile file("one$$two$$thr");
-    SequentialCutter cutter(file.fd(), 100, framing, kNoLimit, 1);
+    SequentialCutter cutter(file.fd(), 100, 0, framing, kNoLimit, 1);
     Cut cut;
     ASSERT_EQ(cutter.next({2, 0}, cut), CutStatus::cut);
     EXPECT_EQ(cut.end, 10u);
@@ -228,7 +228,7 @@ TEST(SequentialCutter, a_file_that_shrank) {
 
 TEST(SequentialCutter, a_descriptor_that_cannot_be_read) {
     const Framing framing{Framing::Kind::delimiter, "$$", 0};
-    SequentialCutter cutter(-1, 100, framing, kNoLimit, 0);
+    SequentialCutter cutter(-1, 100, 0, framing, kNoLimit, 0);
     Cut cut;
     ASSERT_EQ(cutter.next({2, 0}, cut), CutStatus::failed);
     EXPECT_EQ(cutter.failure().os_errno, EBADF);

@@ -29,7 +29,7 @@ class Names final : public SourceNames {
     Error failure(std::uint32_t source) const override {
         return {ErrorKind::source, "cannot open " + name(source)};
     }
-    std::vector<std::byte> bytes_of(std::uint16_t, std::uint64_t offset,
+    std::vector<std::byte> bytes_of(const ring::BatchInput &, std::uint64_t offset,
                                     std::uint64_t bytes) const override {
         const std::string text = "<" + std::to_string(offset) + "+" + std::to_string(bytes) + ">";
         const ByteView view = gristmill::bytes_of(text);

@@ -1,0 +1,60 @@
+// The bytes of a source that can only be read in order, once; decompressed on the way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gristmill/error.hpp>
+
+#include "base/bytes.hpp"
+#include "input/decoder.hpp"
+#include "os/input_descriptor.hpp"
+
+namespace gristmill::input {
+
+// Threads: one at a time. read() never blocks, but for a disk.
+class ByteSource {
+  public:
+    enum class Got : std::uint8_t {
+        bytes,
+        nothing_yet, // wait for fd()
+        end,
+        failed // see failure(); all that came before has been given
+    };
+    struct Read {
+        Got got = Got::end;
+        std::uint64_t bytes = 0;
+    };
+
+    // `buffered`: bytes that come before what the descriptor gives. `name`: for people.
+    ByteSource(os::InputDescriptor input, std::string buffered, std::string name);
+
+    // As much as there is, up to the room, which is not empty.
+    Read read(std::span<std::byte> room);
+
+    int fd() const { return input_.fd(); }
+    // Are bytes read by system calls only? What is decoded is stored.
+    bool plain() const { return detected_ && !decoder_ && head_given_ == head_.size(); }
+    const Error &failure() const { return *failure_; }
+
+  private:
+    Read read_raw(std::span<std::byte> room);
+    Read detect_compression();
+    Read read_decoded(std::span<std::byte> room);
+    Read fail(Error error);
+
+    os::InputDescriptor input_;
+    const std::string name_;
+    std::vector<std::byte> head_; // read, and not given yet
+    std::uint64_t head_given_ = 0;
+    bool detected_ = false;
+    bool raw_ended_ = false;
+    std::unique_ptr<Decoder> decoder_; // none: the bytes are what they are
+    std::uint64_t raw_bytes_ = 0;
+    std::optional<Error> failure_;
+};
+
+} // namespace gristmill::input
