@@ -10,7 +10,7 @@ Every record is accounted for: ``report.read == report.emitted + report.filtered
 
 from . import datagen, plugins
 from ._core import __version__
-from .api import map, run
+from .api import astream, map, run, stream
 from .batches import Batch, batch
 from .engine import Engine
 from .errors import (
@@ -35,11 +35,12 @@ from .payload import Plugin
 from .report import NodeReport, Report
 from .results import Results
 from .source import items
-from .stream import refuse_stream as stream
+from .stream import AsyncStream, Stream
 
 __all__ = [
     "AccountingError",
     "ArgumentTypeError",
+    "AsyncStream",
     "BadReturnError",
     "Batch",
     "Engine",
@@ -57,10 +58,12 @@ __all__ = [
     "Report",
     "Results",
     "SourceError",
+    "Stream",
     "TooManyErrors",
     "UnsupportedError",
     "WorkerCrashed",
     "__version__",
+    "astream",
     "batch",
     "datagen",
     "items",

@@ -11,6 +11,7 @@ from .payload import Payload
 from .report import Report
 from .results import Results
 from .source import Source
+from .stream import AsyncStream, Stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +33,14 @@ def map(payload: Payload, source: Source, **given: Unpack[options.CallOptions]) 
 
     ``source``, one of
 
-    - a path; a pattern (``"logs/*.jsonl"``, ``**`` for any depth), when no file has that name, for
+    - a path, also of a FIFO or a device, or ``"-"`` for standard input; a pattern (``"logs/*.jsonl"``, ``**`` for any depth), when no file has that name, for
       the files it matches, sorted; or a list of paths
+    - a descriptor, or a binary file object (a pipe, a socket, an open file): what is left of it
     - any other iterable: items, for functions only. The function gets each item as it is and may
       return anything that can be pickled; results[i] belongs to item i. The calling thread pulls
       them, a few batches ahead of the workers. ``gm.items(x)`` forces items
+
+    What is compressed by gzip, zstd, xz or lz4 is recognised by its content, and decompressed.
 
     Options, all by keyword; sizes are bytes, or texts like ``"256KiB"``:
 
@@ -89,7 +93,7 @@ def map(payload: Payload, source: Source, **given: Unpack[options.CallOptions]) 
     """
     of_engine, of_run = options.split(given)
     job = Job.of(payload, source, of_run)  # refuses before anything is started
-    with _engine_for_one_call(of_engine) as engine:
+    with _one_shot_engine(of_engine) as engine:
         return engine._map(job)
 
 
@@ -110,11 +114,34 @@ def run(
     """
     of_engine, of_run = options.split(given)
     job = Job.of(payload, source, of_run, output)
-    with _engine_for_one_call(of_engine) as engine:
+    with _one_shot_engine(of_engine) as engine:
         return engine._run(job)
 
 
-def _engine_for_one_call(of_engine: Dict[str, Any]) -> Engine:
+def stream(payload: Payload, source: Source, **given: Unpack[options.CallOptions]) -> Stream:
+    """Runs a payload over every record of a source; gives the results while workers run, in order.
+
+    Returns a Stream: iterate over it, or over its ``batches()``. Memory is bounded by ``memory``,
+    however slow the consumer and however long the input is. Payloads, sources and options are those
+    of map(), and so are the errors: everything before the first failing record is delivered, then the
+    error is raised. Items are pulled by a thread of their own, no further ahead than memory allows;
+    what waits to be sent waits 5 ms at most.
+    """
+    of_engine, of_run = options.split(given)
+    job = Job.of(payload, source, of_run)
+    return _one_shot_engine(of_engine)._stream(job)
+
+
+def astream(
+    payload: Payload, source: Source, **given: Unpack[options.CallOptions]
+) -> AsyncStream:
+    """stream() for ``async for``; the run begins with the first record that is asked for."""
+    of_engine, of_run = options.split(given)
+    job = Job.of(payload, source, of_run)
+    return AsyncStream(lambda: _one_shot_engine(of_engine)._stream(job))
+
+
+def _one_shot_engine(of_engine: Dict[str, Any]) -> Engine:
     engine = Engine(**of_engine)
     engine._one_shot = True
     return engine

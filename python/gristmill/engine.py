@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from contextlib import contextmanager
+import weakref
+from contextlib import ExitStack, contextmanager
 from typing import Any, ContextManager, Iterator, Optional
 
 from . import _core, _launcher, _worker, options, progress, topology
@@ -15,7 +16,7 @@ from .payload import Function, Payload
 from .report import Report, make_report
 from .results import ItemResults, Results
 from .source import Items, Source
-from .stream import refuse_stream
+from .stream import OpenRun, Stream, close_parked, items_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Engine:
         self._process = os.getpid()
         self._turn = threading.Lock()
         self._caller: Optional[int] = None  # the thread whose turn it is
+        self._open_runs: "weakref.WeakSet[OpenRun]" = weakref.WeakSet()
 
     def map(
         self, payload: Payload, source: Source, **given: Unpack[options.RunOptions]
@@ -66,7 +68,13 @@ class Engine:
         run = options.with_defaults(self._defaults, given)
         return self._run(Job.of(payload, source, run, output))
 
-    stream = refuse_stream
+    def stream(
+        self, payload: Payload, source: Source, **given: Unpack[options.RunOptions]
+    ) -> Stream:
+        """Like gristmill.stream(), with this engine's workers, which have no time for other calls
+        until the stream has ended or is closed."""
+        options.refuse_engine_options(given)
+        return self._stream(Job.of(payload, source, options.with_defaults(self._defaults, given)))
 
     def _map(self, job: Job) -> Results:
         with self._turn_of_this_thread() as core, self._work(job) as work, self._shown(job) as tell:
@@ -87,6 +95,25 @@ class Engine:
                 else:
                     told = core.run(work, job.sources, target, job.run.core, main, tell)
         return make_report(*told, called_per_record=job.calls_per_record)
+
+    def _stream(self, job: Job) -> Stream:
+        with ExitStack() as resources:
+            if self._one_shot:
+                resources.enter_context(self)
+            core = resources.enter_context(self._turn_of_this_thread())
+            work = resources.enter_context(self._work(job))
+            tell = resources.enter_context(self._shown(job))
+            if isinstance(job.source, Items):
+                pump = items_of(job.source.iterable)
+                resources.callback(pump.give_up)
+                found = core.stream_items(work, pump, job.run.core, tell)
+            else:
+                found = core.stream(work, job.sources, job.run.core, tell)
+            items = isinstance(job.source, Items)
+            run = OpenRun(found, resources.pop_all(), items, job.calls_per_record)
+            if not self._one_shot:
+                self._open_runs.add(run)
+            return Stream(run)
 
     def _shown(self, job: Job) -> ContextManager[Optional[progress.Tell]]:
         return progress.shown(job.run.progress, job.sources, len(self._plan.workers))
@@ -125,12 +152,16 @@ class Engine:
         return self._core is None
 
     def close(self) -> None:
-        """Ends the workers, after the runs that are queued. Closing twice does nothing."""
+        """Ends open streams, and the workers after the runs that are queued. Closing twice does
+        nothing."""
         if self._core is None:
             return
         if os.getpid() != self._process:
             self._core = None  # the threads are the parent's
             return
+        for run in list(self._open_runs):
+            run.close()
+        close_parked()
         with self._turn_of_this_thread() as core:
             self._core = None
             core.close()
@@ -169,8 +200,8 @@ class Engine:
         this_thread = threading.get_ident()
         if self._caller == this_thread:
             raise GristmillError(
-                "this thread is already inside a call of this Engine (is a signal handler calling"
-                " it?); use another Engine, or gm.map()"
+                "this thread is already inside a call of this Engine, or holds an open stream of it"
+                " (close() it first); use another Engine, or gm.map()"
             )
         with self._turn:
             core = self._usable_core()

@@ -11,64 +11,14 @@
 #include "bindings.hpp"
 #include "conversions.hpp"
 #include "errors.hpp"
+#include "engine_call.hpp"
 #include "item_puller.hpp"
-#include "python_payload.hpp"
 #include "signals.hpp"
+#include "stream_handle.hpp"
 
 namespace gristmill::python {
 
 namespace {
-
-// What a call is about: a plugin, a command, or a Python function.
-struct Work {
-    Payload payload;
-};
-
-// A Python function that this process may have to run itself.
-class LocalWork {
-  public:
-    LocalWork(const Work &work, const RunOptions &options) : payload_(work.payload) {
-        auto *hosted = std::get_if<HostedPayload>(&payload_);
-        if (!hosted)
-            return;
-        factory_ = std::make_unique<PythonFactory>(hosted->texts, options.framing, &interrupt_);
-        hosted->local = factory_.get();
-    }
-    const Payload &payload() const { return payload_; }
-    const Interrupt &interrupt() const { return interrupt_; }
-
-  private:
-    Payload payload_;
-    Interrupt interrupt_;
-    std::unique_ptr<PythonFactory> factory_;
-};
-
-// Tells a Python callable how far the run is. What it raises is for rethrow(), and ends the run.
-class ProgressTeller {
-  public:
-    explicit ProgressTeller(const py::object &callable) : callable_(callable) {}
-
-    void tell(const RunProgress &now) {
-        const py::gil_scoped_acquire gil;
-        if (raised_)
-            return;
-        try {
-            callable_(now.records, now.failed, now.input_bytes, now.retries, now.workers_busy,
-                      now.seconds);
-        } catch (const py::error_already_set &error) {
-            raised_.emplace(error);
-        }
-    }
-    bool raised() const { return raised_.has_value(); }
-    void rethrow() {
-        if (raised_)
-            throw py::error_already_set(*raised_);
-    }
-
-  private:
-    const py::object &callable_;
-    std::optional<py::error_already_set> raised_;
-};
 
 // Calls the engine without the GIL. What a signal handler raised meanwhile goes before the
 // engine's own error, which only says that it was interrupted.
@@ -170,6 +120,20 @@ class EngineHandle {
         return py::make_tuple(report_fields(outcome.report), failures_list(outcome.errors));
     }
 
+    std::unique_ptr<StreamHandle> stream(const Work &work, const Sources &sources,
+                                         const RunOptions &options, py::object progress) {
+        auto handle = std::make_unique<StreamHandle>(work, options, std::move(progress));
+        handle->open(*engine_, sources);
+        return handle;
+    }
+
+    std::unique_ptr<StreamHandle> stream_items(const Work &work, std::shared_ptr<ItemPump> items,
+                                               const RunOptions &options, py::object progress) {
+        auto handle = std::make_unique<StreamHandle>(work, options, std::move(progress));
+        handle->open(*engine_, std::move(items));
+        return handle;
+    }
+
     py::dict plan() const { return plan_fields(engine_->plan()); }
 
   private:
@@ -255,6 +219,9 @@ void bind_engine(py::module_ &module) {
              "interruptible"_a, "progress"_a)
         .def("run", &EngineHandle::run, "work"_a, "sources"_a, "output"_a, "options"_a,
              "interruptible"_a, "progress"_a)
+        .def("stream", &EngineHandle::stream, "work"_a, "sources"_a, "options"_a, "progress"_a)
+        .def("stream_items", &EngineHandle::stream_items, "work"_a, "items"_a, "options"_a,
+             "progress"_a)
         .def("plan", &EngineHandle::plan)
         .def("close", &EngineHandle::close);
 }

@@ -25,11 +25,12 @@ class ItemPuller {
     ItemPuller &operator=(const ItemPuller &) = delete;
 
     ItemFeed feed();
+    // The next items, as ItemFeed::pull.
+    Result<ItemChunk> pull(std::uint64_t records_max, std::uint64_t bytes_max);
     // Raises what the iterator, or a pickle, raised.
     void rethrow();
 
   private:
-    Result<ItemChunk> pull(std::uint64_t records_max, std::uint64_t bytes_max);
     void pack(PyObject *item, ItemChunk &chunk);
 
     py::object iterator_;

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, module) {
     module.attr("__version__") = gristmill::version();
     gristmill::python::bind_options(module);
     gristmill::python::bind_results(module);
+    gristmill::python::bind_stream(module);
     gristmill::python::bind_engine(module);
     gristmill::python::bind_topology(module);
     gristmill::python::bind_datagen(module);

@@ -341,6 +341,7 @@ Ingress::Step Ingress::publish_items() {
     if (!publisher_.window_open() || !may_publish(pulled_ ? pulled_->frames.size() : *next_bytes()))
         return Step::no_room;
     if (!pulled_) {
+        publisher_.flush(); // the next item may take its time
         Result<ItemChunk> chunk =
             items_->pull(options_.batch_records.value_or(kItemsMax), *next_bytes());
         if (!chunk)
