@@ -19,6 +19,8 @@ Result<bool> Coordinator::drive(const std::function<bool()> &enough) {
     for (;;) {
         if (Result<void> published = publish(); !published)
             return published.error();
+        if (enough && enough())
+            return false;
         const std::uint64_t retired = egress_.retire();
         if (enough && enough())
             return false;

@@ -235,6 +235,8 @@ Result<Stream> Engine::State::stream(const Payload &payload, Input input,
     if (!run)
         return run.error();
     stream->run = std::move(*run);
+    if (Result<void> begun = stream->begin(); !begun)
+        return begun.error();
     return Stream(std::move(stream));
 }
 

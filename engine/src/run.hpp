@@ -46,6 +46,9 @@ class Run {
     // From the first batch published until all is retired; with `enough`, until it says so: false.
     Result<bool> drive(const std::function<bool()> &enough = {});
 
+    // Have the workers their payloads, and does ingress go on by itself?
+    bool under_way() const { return ingress_->has_thread(); }
+
     // Ends the run: every worker leaves it, and the counts are checked. `driven`: what drive() gave
     // last. To be called once.
     Result<RunOutcome> finish(Result<void> driven);

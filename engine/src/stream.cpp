@@ -27,6 +27,15 @@ const Report &Stream::report() const {
 }
 const std::vector<RecordFailure> &Stream::errors() const { return state_->errors; }
 
+Result<void> Stream::State::begin() {
+    const Result<bool> driven = run->drive([this] { return run->under_way(); });
+    run->set_interrupted({}); // that was for this call
+    if (driven)
+        return {};
+    Result<std::optional<OutputBatch>> ended = finish(driven.error());
+    return ended ? driven.error() : ended.error();
+}
+
 Result<std::optional<OutputBatch>>
 Stream::State::next(const std::function<bool()> &interrupted) {
     if (!run)

@@ -18,6 +18,8 @@ struct Stream::State {
     explicit State(EngineTurn::Held engine_turn) : turn(std::move(engine_turn)) {}
     ~State() { end(); }
 
+    // Until input is read and workers work, whoever takes the output.
+    Result<void> begin();
     Result<std::optional<OutputBatch>> next(const std::function<bool()> &interrupted);
     // Lets the workers go.
     void end();

@@ -11,6 +11,7 @@ Every record is accounted for: ``report.read == report.emitted + report.filtered
 from . import datagen, plugins
 from ._core import __version__
 from .api import astream, map, run, stream
+from .async_stream import AsyncStream
 from .batches import Batch, batch
 from .engine import Engine
 from .errors import (
@@ -35,7 +36,7 @@ from .payload import Plugin
 from .report import NodeReport, Report
 from .results import Results
 from .source import items
-from .stream import AsyncStream, Stream
+from .stream import Stream
 
 __all__ = [
     "AccountingError",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Dict
 
 from . import options
+from .async_stream import AsyncStream
 from .engine import Engine
 from .job import Job, Output
 from .payload import Payload
 from .report import Report
 from .results import Results
 from .source import Source
-from .stream import AsyncStream, Stream
+from .stream import Stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ class Engine:
         self._plan = topology.make_plan(self._core.plan())
         self._process = os.getpid()
         self._turn = threading.Lock()
-        self._caller: Optional[int] = None  # the thread whose turn it is
+        self._caller: Optional[threading.Thread] = None  # whose turn it is
         self._open_runs: "weakref.WeakSet[OpenRun]" = weakref.WeakSet()
 
     def map(
@@ -106,10 +106,11 @@ class Engine:
             if isinstance(job.source, Items):
                 pump = items_of(job.source.iterable)
                 resources.callback(pump.give_up)
-                found = core.stream_items(work, pump, job.run.core, tell)
+                found = core.stream_items(work, pump, job.run.core, _in_main_thread(), tell)
             else:
-                found = core.stream(work, job.sources, job.run.core, tell)
+                found = core.stream(work, job.sources, job.run.core, _in_main_thread(), tell)
             items = isinstance(job.source, Items)
+            resources.callback(job.sources.clear)  # they keep descriptors
             run = OpenRun(found, resources.pop_all(), items, job.calls_per_record)
             if not self._one_shot:
                 self._open_runs.add(run)
@@ -197,8 +198,9 @@ class Engine:
     def _turn_of_this_thread(self) -> Iterator[_core.Engine]:
         """Waits until no other thread uses the engine; Ctrl-C ends the wait."""
         self._usable_core()
-        this_thread = threading.get_ident()
-        if self._caller == this_thread:
+        close_parked()
+        this_thread = threading.current_thread()
+        if self._caller is this_thread:
             raise GristmillError(
                 "this thread is already inside a call of this Engine, or holds an open stream of it"
                 " (close() it first); use another Engine, or gm.map()"

@@ -6,6 +6,7 @@ import errno
 import glob
 import io
 import os
+import socket
 import sys
 from typing import Any, BinaryIO, Iterable, List, Optional, Sequence, Union
 
@@ -45,7 +46,7 @@ def resolve(source: Source) -> Union[List[_core.Source], Items]:
     if refusal is not None:
         raise refusal
     if isinstance(source, int):
-        return [_core.Source.descriptor(source, f"<descriptor {source}>", None, b"")]
+        return [_descriptor(source)]
     if hasattr(source, "fileno"):
         return [_open_file(source)]
     return Items(source)
@@ -62,33 +63,60 @@ def _named(path: Union[Path, bytes]) -> _core.Source:
 
 def _standard_input() -> _core.Source:
     stream = sys.stdin
-    if stream is None or not hasattr(stream, "buffer"):
-        return _core.Source.descriptor(0, "<stdin>", None, b"")
-    return _open_file(stream.buffer)
+    if stream is None:
+        raise SourceError("standard input is closed", "<stdin>", errno.EBADF)
+    return _open_file(stream.buffer) if hasattr(stream, "buffer") else _descriptor(0)
+
+
+def _descriptor(number: int) -> _core.Source:
+    try:
+        offset: Optional[int] = os.lseek(number, 0, os.SEEK_CUR)
+    except OSError:  # it cannot be seeked, or is none
+        offset = None
+    return _core.Source.descriptor(number, f"<descriptor {number}>", offset, b"")
 
 
 def _open_file(file: Any) -> _core.Source:
     """The descriptor of a file object, and what the object has read of it and not given yet."""
+    file = getattr(file, "file", file) if not isinstance(file, io.IOBase) else file  # tempfile's
+    if not _gives_its_descriptors_bytes(file):
+        raise ArgumentTypeError(
+            f"source={type(file).__name__} makes its bytes out of others: give its path, or its"
+            " records as gm.items(...)"
+        )
     try:
-        descriptor = read.integer("source", file.fileno(), 0, "a descriptor")
+        number = read.integer("source", file.fileno(), 0, "a descriptor")
     except (OSError, ValueError) as error:  # in memory, or closed
         raise ArgumentTypeError(
             f"source has no descriptor ({error}); for its lines give gm.items(source)"
         ) from None
     name = getattr(file, "name", None)
-    shown = name if isinstance(name, str) else f"<descriptor {descriptor}>"
+    shown = name if isinstance(name, str) else f"<descriptor {number}>"
     try:
-        return _core.Source.descriptor(descriptor, shown, file.tell(), b"")
+        return _core.Source.descriptor(number, shown, file.tell(), b"")
     except (OSError, AttributeError):  # it cannot be seeked
-        return _core.Source.descriptor(descriptor, shown, None, _buffered(file))
+        return _core.Source.descriptor(number, shown, None, _buffered(file))
+
+
+def _gives_its_descriptors_bytes(file: Any) -> bool:
+    if isinstance(file, (io.BufferedReader, io.BufferedRandom)):
+        file = file.raw
+    if isinstance(file, io.IOBase):
+        return isinstance(file, (io.FileIO, socket.SocketIO))
+    return not hasattr(file, "do_handshake")  # a socket that encrypts
 
 
 def _buffered(file: Any) -> bytes:
-    """Takes the bytes out of the buffer of an io.BufferedReader. An empty one is filled first, which
-    waits for whoever writes."""
-    if not isinstance(file, (io.BufferedReader, io.BufferedRWPair)):
+    """Takes the bytes out of the buffer of an io.BufferedReader, without filling it: that might
+    wait for whoever writes."""
+    if not isinstance(file, io.BufferedReader):
         return b""
-    return file.read(len(file.peek()))
+    file.raw.readinto = lambda _: None  # type: ignore[attr-defined]  # nothing there yet
+    try:
+        held = len(file.peek())
+    finally:
+        del file.raw.readinto  # type: ignore[attr-defined]
+    return file.read(held) if held else b""
 
 
 def _matching(source: Path) -> List[Any]:

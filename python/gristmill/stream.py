@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
+import os
 import threading
 import weakref
 from contextlib import ExitStack
-from itertools import chain
-from typing import Any, AsyncIterator, Callable, Iterator, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Tuple
 
 from . import _core
 from .errors import GristmillError, RecordError
@@ -18,24 +17,34 @@ _open_runs: "weakref.WeakSet[OpenRun]" = weakref.WeakSet()
 
 
 class OpenRun:
-    """A run whose output is being taken, and what has to be let go when it ends. Private."""
+    """A run whose output is being taken, and what has to be let go when it ends. Private.
+
+    A forked child has a copy that does nothing: the run is its parent's.
+    """
 
     def __init__(
         self, core: _core.Stream, resources: ExitStack, items: bool, called_per_record: bool
     ) -> None:
         self._core = core
         self._resources = resources
-        self._items = items
+        self.items = items
         self._called_per_record = called_per_record
-        self._view: Optional[memoryview] = None
+        self._process = os.getpid()
         self._exporter: Any = None
+        self._view: Optional[memoryview] = None
         self._taking = threading.RLock()
         self.closed = False
         close_parked()
         _open_runs.add(self)
 
+    def next_list(self) -> Optional[List[Any]]:
+        """The records of the next batch; None at the end."""
+        return self.records() if self.advance() else None
+
     def advance(self) -> bool:
         """On to the next batch; False at the end, when everything is let go."""
+        if os.getpid() != self._process:
+            raise GristmillError(f"this stream belongs to process {self._process}, which forked this one")
         if not self._taking.acquire(blocking=False):
             raise GristmillError("another thread is taking from this stream just now")
         try:
@@ -53,7 +62,7 @@ class OpenRun:
             self._taking.release()
 
     def records(self) -> List[Any]:
-        return self._core.objects() if self._items else self._core.records()
+        return self._core.objects() if self.items else self._core.records()
 
     def view(self) -> memoryview:
         """Of the batch in hand."""
@@ -77,8 +86,12 @@ class OpenRun:
 
     def close(self) -> None:
         """Whichever thread takes from the stream just now gets no more."""
-        self._core.cancel()
-        with self._taking:
+        if self.closed or os.getpid() != self._process:
+            return
+        if not self._taking.acquire(blocking=False):
+            self._core.cancel()
+            self._taking.acquire()
+        try:
             if self.closed:
                 return
             self._release_view()
@@ -86,6 +99,8 @@ class OpenRun:
             _open_runs.discard(self)
             self._core.close()
             self._resources.close()
+        finally:
+            self._taking.release()
 
     def report(self) -> Report:
         return make_report(self._core.report(), self._core.errors(), self._called_per_record)
@@ -94,22 +109,23 @@ class OpenRun:
         try:
             self.close()
         except BufferError:
-            _park(self)
+            _parked.append((self._exporter, self._core, self._resources))
 
 
 # Runs that nobody holds any more, while somebody still looks at their memory.
-_parked: List[Tuple[Any, ...]] = []
-
-
-def _park(run: OpenRun) -> None:
-    _parked.append((run._exporter, run._core, run._resources))
+_parked: List[Tuple[Any, _core.Stream, ExitStack]] = []
 
 
 def close_parked() -> None:
-    for parked in list(_parked):
+    for _ in range(len(_parked)):
+        try:
+            parked = _parked.pop(0)
+        except IndexError:  # closing one closes an engine, which closes others
+            return
         exporter, core, resources = parked
-        if not exporter.views():
-            _parked.remove(parked)
+        if exporter.views():
+            _parked.append(parked)
+        else:
             core.close()
             resources.close()
 
@@ -135,10 +151,10 @@ class Stream:
     def __init__(self, run: OpenRun) -> None:
         self._run = run
         # It knows the run, not this object: so dropping this object ends the run at once.
-        self._records = chain.from_iterable(_lists(run))
+        self._records = _core.walk_lists(run.next_list)
 
-    def __iter__(self) -> "Stream":
-        return self
+    def __iter__(self) -> Iterator[Any]:
+        return self._records
 
     def __next__(self) -> Any:
         return next(self._records)
@@ -148,10 +164,15 @@ class Stream:
         memoryview of where it lies, which is valid until the next one is asked for. Asking for it
         while something else still uses the memory is a BufferError.
 
-        Records that were taken one by one before are not repeated. Not for items.
+        Not for items, and not in the middle of a batch whose records are being taken one by one.
         """
-        if self._run._items:
+        if self._run.items:
             raise TypeError("results of items are objects, not bytes: iterate over the stream")
+        if self._records.left():
+            raise GristmillError(
+                f"{self._records.left()} records of the last batch have not been taken yet; take"
+                " either records or batches"
+            )
         return _Batches(self._run, copy)
 
     @property
@@ -170,7 +191,10 @@ class Stream:
         return self._run.closed
 
     def close(self) -> None:
-        """Gives up what was not delivered yet. Closing twice does nothing."""
+        """Gives up what was not delivered yet. Closing twice does nothing.
+
+        Raises BufferError while a view of the last batch is in use.
+        """
         self._run.close()
 
     def __enter__(self) -> "Stream":
@@ -181,11 +205,6 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<gristmill.Stream: {'closed' if self.closed else 'open'}>"
-
-
-def _lists(run: OpenRun) -> Iterator[List[Any]]:
-    while run.advance():
-        yield run.records()
 
 
 class _Batches:
@@ -203,54 +222,6 @@ class _Batches:
             raise StopIteration
         view = self._run.view()
         return bytes(view) if self._copy else view
-
-
-class AsyncStream:
-    """A Stream for ``async for``; waiting for workers leaves the event loop free."""
-
-    def __init__(self, make: Callable[[], Stream]) -> None:
-        self._make = make
-        self._stream: Optional[Stream] = None
-        self._batch: Iterator[Any] = iter(())
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self
-
-    async def __anext__(self) -> Any:
-        for record in self._batch:
-            return record
-        loop = asyncio.get_running_loop()
-        records = await loop.run_in_executor(None, self._take)
-        while records is not None:
-            self._batch = iter(records)
-            for record in self._batch:
-                return record
-            records = await loop.run_in_executor(None, self._take)
-        raise StopAsyncIteration
-
-    def _take(self) -> Optional[List[Any]]:
-        if self._stream is None:
-            self._stream = self._make()
-        run = self._stream._run
-        return run.records() if run.advance() else None
-
-    @property
-    def report(self) -> Report:
-        """What the run did; while it goes on, so far."""
-        if self._stream is None:
-            raise GristmillError("the stream has not begun: take a record first")
-        return self._stream.report
-
-    async def aclose(self) -> None:
-        """Gives up what was not delivered yet."""
-        if self._stream is not None:
-            await asyncio.get_running_loop().run_in_executor(None, self._stream.close)
-
-    async def __aenter__(self) -> "AsyncStream":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 def items_of(iterable: Any) -> _core.ItemPump:

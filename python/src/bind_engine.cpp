@@ -1,4 +1,7 @@
 // The engine: its calls, without the GIL while they last.
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <functional>
 #include <memory>
 #include <unistd.h>
@@ -13,12 +16,27 @@
 #include "errors.hpp"
 #include "engine_call.hpp"
 #include "item_puller.hpp"
+#include "os/unique_fd.hpp"
 #include "signals.hpp"
 #include "stream_handle.hpp"
 
 namespace gristmill::python {
 
 namespace {
+
+// A source that keeps a descriptor of its own: the object it came from may be closed at any time.
+struct OwnedSource {
+    Source source;
+    os::UniqueFd descriptor{};
+};
+using SourceList = std::vector<const OwnedSource *>;
+
+Sources plain(const SourceList &sources) {
+    Sources list;
+    for (const OwnedSource *owned : sources)
+        list.push_back(owned->source);
+    return list;
+}
 
 // Calls the engine without the GIL. What a signal handler raised meanwhile goes before the
 // engine's own error, which only says that it was interrupted.
@@ -80,11 +98,11 @@ class EngineHandle {
         engine_.reset();
     }
 
-    Results map(const Work &work, const Sources &sources, const RunOptions &options,
+    Results map(const Work &work, const SourceList &sources, const RunOptions &options,
                 bool interruptible, const py::object &progress) {
         LocalWork local(work, options);
         return call(local, options, interruptible, progress, [&](const RunOptions &run) {
-            return engine_->map(local.payload(), sources, run);
+            return engine_->map(local.payload(), plain(sources), run);
         });
     }
 
@@ -111,26 +129,28 @@ class EngineHandle {
         return py::make_tuple(report_fields(outcome.report), failures_list(outcome.errors));
     }
 
-    py::tuple run(const Work &work, const Sources &sources, const OutputTarget &output,
+    py::tuple run(const Work &work, const SourceList &sources, const OutputTarget &output,
                   const RunOptions &options, bool interruptible, const py::object &progress) {
         LocalWork local(work, options);
         const RunOutcome outcome = call(local, options, interruptible, progress, [&](const RunOptions &run) {
-            return engine_->run(local.payload(), sources, output, run);
+            return engine_->run(local.payload(), plain(sources), output, run);
         });
         return py::make_tuple(report_fields(outcome.report), failures_list(outcome.errors));
     }
 
-    std::unique_ptr<StreamHandle> stream(const Work &work, const Sources &sources,
-                                         const RunOptions &options, py::object progress) {
+    std::unique_ptr<StreamHandle> stream(const Work &work, const SourceList &sources,
+                                         const RunOptions &options, bool interruptible,
+                                         py::object progress) {
         auto handle = std::make_unique<StreamHandle>(work, options, std::move(progress));
-        handle->open(*engine_, sources);
+        handle->open(*engine_, plain(sources), interruptible);
         return handle;
     }
 
     std::unique_ptr<StreamHandle> stream_items(const Work &work, std::shared_ptr<ItemPump> items,
-                                               const RunOptions &options, py::object progress) {
+                                               const RunOptions &options, bool interruptible,
+                                               py::object progress) {
         auto handle = std::make_unique<StreamHandle>(work, options, std::move(progress));
-        handle->open(*engine_, std::move(items));
+        handle->open(*engine_, std::move(items), interruptible);
         return handle;
     }
 
@@ -168,14 +188,19 @@ Work command_work(std::vector<std::string> arguments) {
 }
 Work function_work(std::vector<std::string> texts) { return {HostedPayload{std::move(texts)}}; }
 
-Source source_of_path(const std::string &path) { return Source(path); }
+OwnedSource source_of_path(const std::string &path) { return {Source(path)}; }
 
-Source source_of_descriptor(int descriptor, const std::string &name,
-                            std::optional<std::uint64_t> offset, const py::bytes &buffered) {
-    Source source = Source::from_descriptor(descriptor, name);
-    source.offset = offset;
-    source.buffered = std::string(buffered);
-    return source;
+OwnedSource source_of_descriptor(int descriptor, const std::string &name,
+                                 std::optional<std::uint64_t> offset, const py::bytes &buffered) {
+    OwnedSource owned{Source::from_descriptor(-1, name)};
+    owned.descriptor = os::UniqueFd(::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!owned.descriptor.valid())
+        raise({ErrorKind::source, "cannot read '" + name + "': " + std::strerror(errno), name,
+               errno});
+    owned.source.descriptor = owned.descriptor.get();
+    owned.source.offset = offset;
+    owned.source.buffered = std::string(buffered);
+    return owned;
 }
 
 OutputTarget to_path(const std::string &path) {
@@ -195,14 +220,14 @@ void bind_engine(py::module_ &module) {
         .def_static("path", &to_path, "path"_a)
         .def_static("descriptor", &to_descriptor, "descriptor"_a);
 
-    py::class_<Source>(module, "Source")
+    py::class_<OwnedSource>(module, "Source")
         .def_static("path", &source_of_path, "path"_a)
         .def_static("descriptor", &source_of_descriptor, "descriptor"_a, "name"_a, "offset"_a,
                     "buffered"_a)
-        .def_property_readonly("file", [](const Source &source) -> py::object {
-            if (source.descriptor >= 0)
-                return py::int_(source.descriptor);
-            return py::bytes(source.path);
+        .def_property_readonly("file", [](const OwnedSource &owned) -> py::object {
+            if (owned.descriptor.valid())
+                return py::int_(owned.descriptor.get());
+            return py::bytes(owned.source.path);
         });
 
     py::class_<Work>(module, "Work")
@@ -219,9 +244,10 @@ void bind_engine(py::module_ &module) {
              "interruptible"_a, "progress"_a)
         .def("run", &EngineHandle::run, "work"_a, "sources"_a, "output"_a, "options"_a,
              "interruptible"_a, "progress"_a)
-        .def("stream", &EngineHandle::stream, "work"_a, "sources"_a, "options"_a, "progress"_a)
+        .def("stream", &EngineHandle::stream, "work"_a, "sources"_a, "options"_a,
+             "interruptible"_a, "progress"_a)
         .def("stream_items", &EngineHandle::stream_items, "work"_a, "items"_a, "options"_a,
-             "progress"_a)
+             "interruptible"_a, "progress"_a)
         .def("plan", &EngineHandle::plan)
         .def("close", &EngineHandle::close);
 }

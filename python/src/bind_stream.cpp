@@ -2,6 +2,7 @@
 #include "stream_handle.hpp"
 
 #include <cstring>
+#include <unistd.h>
 
 #include "bindings.hpp"
 #include "conversions.hpp"
@@ -13,26 +14,32 @@ namespace gristmill::python {
 
 StreamHandle::StreamHandle(const Work &work, RunOptions options, py::object progress)
     : options_(std::move(options)), work_(work, options_), progress_(std::move(progress)),
-      teller_(progress_) {
+      teller_(progress_), process_(::getpid()) {
     if (!progress_.is_none())
         options_.progress = [this](const RunProgress &now) { teller_.tell(now); };
 }
 
-void StreamHandle::open(Engine &engine, const Sources &sources) {
+// Returns when the workers have the payload: what keeps it from being made is raised here.
+template <class From>
+void StreamHandle::open_from(Engine &engine, const From &from, bool interruptible) {
+    SignalCheck signals;
+    options_.interrupted = [&] { return interruptible && signals.check(); };
     Result<Stream> stream = [&] {
         const py::gil_scoped_release released;
-        return engine.stream(work_.payload(), sources, options_);
+        return engine.stream(work_.payload(), from, options_);
     }();
-    stream_.emplace(value_or_raise(std::move(stream)));
+    options_.interrupted = {};
+    signals.rethrow();
+    stream_ = std::make_unique<Stream>(value_or_raise(std::move(stream)));
 }
 
-void StreamHandle::open(Engine &engine, std::shared_ptr<ItemPump> items) {
+void StreamHandle::open(Engine &engine, const Sources &sources, bool interruptible) {
+    open_from(engine, sources, interruptible);
+}
+
+void StreamHandle::open(Engine &engine, std::shared_ptr<ItemPump> items, bool interruptible) {
     items_ = std::move(items);
-    Result<Stream> stream = [&] {
-        const py::gil_scoped_release released;
-        return engine.stream(work_.payload(), items_->feed(), options_);
-    }();
-    stream_.emplace(value_or_raise(std::move(stream)));
+    open_from(engine, items_->feed(), interruptible);
 }
 
 bool StreamHandle::next(bool interruptible) {
@@ -115,6 +122,10 @@ void StreamHandle::close() {
     batch_.reset();
     if (!stream_)
         return;
+    if (::getpid() != process_) {
+        static_cast<void>(stream_.release());
+        return;
+    }
     const py::gil_scoped_release released;
     if (items_)
         items_->give_up();
@@ -124,8 +135,82 @@ void StreamHandle::close() {
 py::dict StreamHandle::report() const { return report_fields(stream_->report()); }
 py::list StreamHandle::errors() const { return failures_list(stream_->errors()); }
 
+namespace {
+
+// Items of lists that a callable gives, one list after the other; None ends them. Unlike a chain of
+// iterators it goes on where it was when the callable has raised.
+struct ListWalk {
+    PyObject_HEAD
+    PyObject *next_list;
+    PyObject *list; // in hand, or null
+    Py_ssize_t at;
+};
+
+PyObject *walk_next(PyObject *self) {
+    auto *walk = reinterpret_cast<ListWalk *>(self);
+    while (walk->list == nullptr || walk->at == PyList_GET_SIZE(walk->list)) {
+        PyObject *list = PyObject_CallNoArgs(walk->next_list);
+        if (list == nullptr)
+            return nullptr;
+        if (!PyList_CheckExact(list)) {
+            Py_DECREF(list);
+            return nullptr; // the end
+        }
+        Py_XSETREF(walk->list, list);
+        walk->at = 0;
+    }
+    // The list gives its item away.
+    PyObject *item = PyList_GET_ITEM(walk->list, walk->at);
+    Py_INCREF(Py_None);
+    PyList_SET_ITEM(walk->list, walk->at++, Py_None);
+    return item;
+}
+
+PyObject *walk_left(PyObject *self, PyObject *) {
+    auto *walk = reinterpret_cast<ListWalk *>(self);
+    return PyLong_FromSsize_t(walk->list ? PyList_GET_SIZE(walk->list) - walk->at : 0);
+}
+
+void walk_free(PyObject *self) {
+    auto *walk = reinterpret_cast<ListWalk *>(self);
+    PyTypeObject *type = Py_TYPE(self);
+    Py_CLEAR(walk->list);
+    Py_CLEAR(walk->next_list);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyTypeObject *walk_type() {
+    static PyMethodDef methods[] = {
+        {"left", &walk_left, METH_NOARGS, "Items left of the list in hand."}, {}};
+    static PyType_Slot slots[] = {{Py_tp_iter, reinterpret_cast<void *>(&PyObject_SelfIter)},
+                                  {Py_tp_iternext, reinterpret_cast<void *>(&walk_next)},
+                                  {Py_tp_dealloc, reinterpret_cast<void *>(&walk_free)},
+                                  {Py_tp_methods, methods},
+                                  {0, nullptr}};
+    static PyType_Spec spec{"gristmill._core.ListWalk", sizeof(ListWalk), 0, Py_TPFLAGS_DEFAULT,
+                            slots};
+    static auto *type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
+    if (type == nullptr)
+        throw py::error_already_set();
+    return type;
+}
+
+py::object walk_lists(py::object next_list) {
+    auto *walk = PyObject_New(ListWalk, walk_type());
+    if (walk == nullptr)
+        throw py::error_already_set();
+    walk->next_list = next_list.release().ptr();
+    walk->list = nullptr;
+    walk->at = 0;
+    return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject *>(walk));
+}
+
+} // namespace
+
 void bind_stream(py::module_ &module) {
     using namespace py::literals;
+    module.def("walk_lists", &walk_lists, "next_list"_a);
     py::class_<ItemPump, std::shared_ptr<ItemPump>>(module, "ItemPump")
         .def(py::init<py::object>(), "iterator"_a)
         .def("serve", &ItemPump::serve)

@@ -102,10 +102,12 @@ class PythonPayload : public work::Payload {
 
     Given fail(std::uint64_t index, const py::object &exception, work::FailureListener &failures) {
         note_interrupt(exception);
+        if (failures.wants_note(index)) {
+            writer_.finish(); // the note tells what stands before it
+            failures.record_failed(index, describe(worker_module_, exception.ptr()));
+        }
         if (blank_)
             writer_.add({});
-        if (failures.wants_note(index))
-            failures.record_failed(index, describe(worker_module_, exception.ptr()));
         return Given::failed;
     }
 
@@ -326,9 +328,11 @@ class ItemPayload final : public PythonPayload {
             return Given::emitted;
         } catch (py::error_already_set &error) {
             note_interrupt(error.value());
-            add_none();
-            if (failures.wants_note(index))
+            if (failures.wants_note(index)) {
+                writer_.finish();
                 failures.record_failed(index, describe(worker_module_, error.value().ptr()));
+            }
+            add_none();
             return Given::failed;
         }
     }

@@ -57,7 +57,7 @@ class RecordWriter {
             append(bytes);
     }
 
-    // Hands all of it over.
+    // Hands over what was added so far; more may follow.
     void finish() {
         if (at_ != start_)
             output_->commit(static_cast<std::uint64_t>(at_ - start_));

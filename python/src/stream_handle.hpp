@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <sys/types.h>
 
 #include <pybind11/pybind11.h>
 
@@ -15,7 +16,8 @@
 
 namespace gristmill::python {
 
-// Threads: one at a time, with the GIL; it is free while the engine works.
+// Threads: one at a time, with the GIL; it is free while the engine works. In a forked child nothing
+//          is done: the run is the parent's.
 // Owns:    the stream, and all that its run was told.
 class StreamHandle {
   public:
@@ -24,10 +26,11 @@ class StreamHandle {
     StreamHandle &operator=(const StreamHandle &) = delete;
     ~StreamHandle() { close(); }
 
-    void open(Engine &engine, const Sources &sources);
-    void open(Engine &engine, std::shared_ptr<ItemPump> items);
+    // `interruptible`: this is the main thread.
+    void open(Engine &engine, const Sources &sources, bool interruptible);
+    void open(Engine &engine, std::shared_ptr<ItemPump> items, bool interruptible);
 
-    // Moves to the next batch; false at the end. `interruptible`: this is the main thread.
+    // Moves to the next batch; false at the end.
     bool next(bool interruptible);
     // Of the batch in hand: its records, or the objects that they are (items).
     py::list records() const;
@@ -43,6 +46,8 @@ class StreamHandle {
     py::list errors() const;
 
   private:
+    template <class From>
+    void open_from(Engine &engine, const From &from, bool interruptible);
     template <class Visit>
     void for_each_record(Visit &&visit) const;
 
@@ -51,7 +56,8 @@ class StreamHandle {
     py::object progress_;
     ProgressTeller teller_;
     std::shared_ptr<ItemPump> items_;
-    std::optional<Stream> stream_;
+    std::unique_ptr<Stream> stream_;
+    const pid_t process_;
     std::optional<OutputBatch> batch_;
     std::optional<BatchData> exported_;
     std::atomic<bool> cancelled_{false};

@@ -37,6 +37,22 @@ def test_map_to_a_file_with_a_report(tmp_path, file, lines, plugin):
     assert b"40,000 read = 40,000 emitted" in done.stderr
 
 
+@pytest.mark.parametrize("named", [[], ["-"]])
+def test_map_is_a_filter(named, lines):
+    done = gristmill("map", "upper", *named, input=lines)
+    assert (done.returncode, done.stdout, done.stderr) == (0, lines.upper(), b"")
+    done = gristmill("map", *named, "--", "tr", "a-z", "A-Z", input=lines)
+    assert (done.returncode, done.stdout, done.stderr) == (0, lines.upper(), b"")
+
+
+def test_map_does_not_wait_for_a_terminal():
+    ours, theirs = pty.openpty()
+    done = gristmill("map", "upper", stdin=theirs)
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 2 and b"standard input" in done.stderr
+
+
 def test_map_appends_to_a_shells_redirection(tmp_path, file):
     with open(tmp_path / "out", "ab") as out:
         out.write(b"head\n")
@@ -97,13 +113,11 @@ def test_collected_errors_are_not_listed_without_end(file, plugin):
     [
         (["map", "identity", "missing"], b"gristmill: cannot open 'missing': No such file or directory\n"),
         (["map", "nothing", "x"], b"gristmill: there is no bundled plugin 'nothing'"),
-        (["map", "identity", "-"], b"gristmill: this version cannot read standard input"),
         (["map", "identity", "x", "--workers", "-1"], b"gristmill: workers=-1 is out of range"),
         (["map", "identity", "x", "--on-error", "x"], b"usage: "),
         (["map", "identity", "x", "--delimiter", r"\q"], b"usage: "),
         (["map", "identity", "x", "--unknown"], b"usage: "),
-        (["map", "identity"], b"gristmill: map needs a payload and files"),
-        (["map"], b"gristmill: map needs a payload and files"),
+        (["map"], b"gristmill: map needs a payload"),
         (["gen", "light", "--records", "-1", "-o", "x"], b"gristmill: records=-1 is out of range"),
         (["gen", "light", "--records", "1", "-o", "no/x"], b"gristmill: "),
         (["gen", "dark", "--records", "1", "-o", "x"], b"usage: "),
@@ -133,7 +147,6 @@ def test_map_with_a_command(tmp_path, file):
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["map", "--", "tr"], b"gristmill: there is no file to map"),
         (["map", "file", "--"], b"gristmill: a command is missing behind --"),
         (["map", "--config", "x", "file", "--", "cat"], b"gristmill: --config belongs to plugins"),
         (["map", "--filtered", "drop", "file", "--", "cat"], b"gristmill: filtered belongs to Python functions"),

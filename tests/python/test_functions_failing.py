@@ -145,7 +145,8 @@ def test_a_chained_cause_is_kept_as_text(source):
 def test_a_death_costs_its_record(source, action, words, size):
     results = gm.map(evil(action), source, workers=2, batch_records=size, on_error="collect")
     check_one_failed(results, source, "WorkerCrashed", words)
-    assert 1 <= results.report.worker_deaths <= 5
+    # Whole, retries included; then alone: five times, if it may have been killed from outside.
+    assert 1 <= results.report.worker_deaths <= (3 + 5 if words in ("SIGKILL", "SIGTERM") else 5)
 
 
 @pytest.mark.parametrize("action, words", named(DEATHS))

@@ -14,7 +14,7 @@ namespace gristmill {
 struct Source {
     std::string path{};  // to be opened when its turn comes; with a descriptor only a name
     int descriptor = -1; // >= 0: read from where it stands; neither moved, if it can be helped, nor
-                         // closed
+                         // closed. It stays open until the run has ended
     std::optional<std::uint64_t> offset{}; // of a descriptor that can be seeked: read from there
     std::string buffered{}; // bytes that come first: somebody has read them already
 

@@ -17,6 +17,7 @@ ByteSource::ByteSource(os::InputDescriptor input, std::string buffered, std::str
     : input_(std::move(input)), name_(std::move(name)) {
     const ByteView bytes = bytes_of(buffered);
     head_.assign(bytes.begin(), bytes.end());
+    raw_bytes_ = bytes.size();
 }
 
 ByteSource::Read ByteSource::read(std::span<std::byte> room) {

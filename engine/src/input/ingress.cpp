@@ -119,8 +119,9 @@ std::optional<std::uint64_t> Ingress::next_bytes() {
     std::uint64_t bytes = options_.batch_bytes ? *options_.batch_bytes : sizer_.next_bytes(left);
     if (options_.framing.kind == Framing::Kind::fixed) {
         const std::uint64_t record_bytes = options_.framing.record_bytes;
-        bytes = options_.batch_records ? *options_.batch_records * record_bytes
-                                       : std::max(bytes / record_bytes, std::uint64_t{1}) * record_bytes;
+        const std::uint64_t records = options_.batch_records.value_or(
+            std::max(bytes / record_bytes, std::uint64_t{1}));
+        bytes = std::min(records, left / record_bytes + 1) * record_bytes;
     }
     return std::min(bytes, left);
 }

@@ -16,13 +16,14 @@ namespace gristmill::input {
 namespace {
 constexpr std::uint64_t kLeastRoomBytes = 16 * kKiB; // reading less at a time is not worth it
 constexpr std::uint64_t kReadBytesMax = kMiB;
+constexpr std::uint64_t kNoLimitBytes = std::uint64_t{1} << 62; // nothing is as long
 } // namespace
 
 SpooledSource::SpooledSource(store::Spool &spool, ByteSource source, std::string name,
                              const Framing &framing, std::uint64_t max_record_bytes,
                              std::uint64_t read_bytes)
     : spool_(spool), source_(std::move(source)), name_(std::move(name)), framing_(framing),
-      max_record_bytes_(max_record_bytes), read_bytes_(read_bytes > 0 ? read_bytes : kReadBytesMax),
+      max_record_bytes_(std::min(max_record_bytes, kNoLimitBytes)), read_bytes_(read_bytes > 0 ? read_bytes : kReadBytesMax),
       walk_(framing) {}
 
 SpooledSource::~SpooledSource() {
@@ -88,7 +89,7 @@ std::uint64_t SpooledSource::whole(const CutSize &size, bool flush) {
         const auto enough = [&] {
             return size.records > 0 ? walk_.count() == size.records : walk_.bytes() >= size.bytes;
         };
-        while (!enough() && walk_.step(data)) {
+        while (!enough() && !long_frame(data) && walk_.step(data)) {
         }
         if (enough())
             return walk_.bytes();
@@ -97,7 +98,9 @@ std::uint64_t SpooledSource::whole(const CutSize &size, bool flush) {
         return complete || (size.records == 0 && (flush || full())) ? walk_.bytes() : 0;
     }
     const std::uint64_t wanted =
-        size.records > 0 ? size.records * framing_.record_bytes : size.bytes;
+        size.records > 0 ? std::min(size.records, kNoLimitBytes / framing_.record_bytes) *
+                               framing_.record_bytes
+                         : size.bytes;
     if (data.size() < wanted && rest_too)
         return data.size();
     if (data.size() < wanted && !complete && (size.records > 0 || !(flush || full())))
@@ -210,21 +213,25 @@ SpooledSource::Filled SpooledSource::fill() {
     return Filled::failed;
 }
 
+// Length of the frame in the way, if it is longer than allowed; 0: it is not, or not known yet.
+std::uint64_t SpooledSource::long_frame(ByteView data) const {
+    const std::uint64_t at = walk_.bytes();
+    if (framing_.kind != Framing::Kind::u32le || data.size() - at < record::kFrameHeaderBytes)
+        return 0;
+    const std::uint64_t bytes = record::frame_length(data.data() + at);
+    return bytes > max_record_bytes_ ? bytes : 0;
+}
+
 // Is a record that nobody may have in the way? Frames say so in their header: that is damage.
 bool SpooledSource::too_long() {
     if (!slot_)
         return false;
     const std::uint64_t at = walk_.bytes();
     const ByteView data = uncut();
-    if (framing_.kind == Framing::Kind::u32le) {
-        if (data.size() - at < record::kFrameHeaderBytes)
-            return false;
-        const std::uint64_t bytes = record::frame_length(data.data() + at);
-        if (bytes > max_record_bytes_)
-            fail(slot_begin_ + cut_at_ + at,
-                 "holds a frame of " + std::to_string(bytes) +
-                     " bytes, longer than max_record (" + std::to_string(max_record_bytes_) +
-                     " bytes)");
+    if (const std::uint64_t bytes = long_frame(data)) {
+        fail(slot_begin_ + cut_at_ + at,
+             "holds a frame of " + std::to_string(bytes) + " bytes, longer than max_record (" +
+                 std::to_string(max_record_bytes_) + " bytes)");
         return false;
     }
     return framing_.kind == Framing::Kind::delimiter &&

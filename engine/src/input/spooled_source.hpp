@@ -73,6 +73,7 @@ class SpooledSource {
     Filled fill();
     Next finish();
     Next take(std::uint64_t bytes, SpooledCut &cut);
+    std::uint64_t long_frame(ByteView data) const;
     bool too_long();
     Next skip_oversized(bool alone, SpooledCut &cut);
     Next fail(std::uint64_t offset, const std::string &what);

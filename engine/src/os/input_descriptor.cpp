@@ -41,13 +41,18 @@ Result<InputDescriptor> InputDescriptor::adopt(int fd, std::optional<std::uint64
     if ((flags & O_ACCMODE) == O_WRONLY)
         return errno_error(ErrorKind::source, EBADF, "cannot read '" + name + "', which is open for writing only",
                            name);
-    Kind kind = Kind::unwaited;
+    Kind kind = Kind::blocking;
     UniqueFd mine;
     if (S_ISREG(facts.st_mode)) {
         kind = Kind::file;
     } else if (S_ISSOCK(facts.st_mode)) {
         kind = Kind::socket;
-    } else {
+        int type = 0;
+        socklen_t bytes = sizeof type;
+        if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 || type != SOCK_STREAM)
+            return errno_error(ErrorKind::source, ESOCKTNOSUPPORT,
+                               "cannot read '" + name + "', which is no stream socket", name);
+    } else if (S_ISFIFO(facts.st_mode)) { // some devices would be others when opened anew
         mine = open_again(fd);
         kind = mine.valid() ? Kind::unwaited : Kind::blocking;
     }
@@ -75,9 +80,11 @@ InputDescriptor::Read InputDescriptor::read(std::span<std::byte> room) noexcept 
             had_writer_ = true;
             return {Got::nothing_yet, 0};
         }
-        if (read.got == Got::end && !had_writer_ && !hung_up())
+        if (read.got != Got::end || had_writer_)
+            return read;
+        if (!hung_up())
             return {Got::nothing_yet, 0};
-        return read;
+        had_writer_ = true; // it may have come, and left again, since we looked
     }
 }
 

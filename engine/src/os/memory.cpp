@@ -103,6 +103,8 @@ Result<UniqueFd> create_memfd(const char *name, std::uint64_t bytes) {
         fd.reset(::memfd_create(name, flags));
     if (!fd.valid())
         return errno_error(ErrorKind::system, errno, "cannot create shared memory");
+    if (fd.get() <= STDERR_FILENO) // somebody has closed one of those, and may write to it yet
+        fd.reset(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (Result<void> grown = grow_memfd(fd.get(), bytes); !grown)
         return grown.error();
     ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK);

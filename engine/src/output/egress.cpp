@@ -1,9 +1,11 @@
 #include "output/egress.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "record/failure_note.hpp"
+#include "record/framing_rules.hpp"
 
 namespace gristmill::output {
 
@@ -26,6 +28,24 @@ ErrorKind kind_of(const std::string &type, ErrorKind otherwise) {
     if (type == "WorkerCrashed")
         return ErrorKind::crashed;
     return type == "PayloadTimeout" ? ErrorKind::timeout : otherwise;
+}
+
+// Of the records in the first `bytes` of a batch's output.
+ByteView lengths_within(std::uint64_t bytes, ByteView lengths, const Framing &framing) {
+    std::uint64_t frame_bytes = 0;
+    if (framing.kind == Framing::Kind::delimiter)
+        frame_bytes = framing.delimiter.size();
+    else if (framing.kind == Framing::Kind::u32le)
+        frame_bytes = record::kFrameHeaderBytes;
+    std::uint64_t at = 0;
+    std::size_t end = 0;
+    for (std::uint32_t length = 0; end < lengths.size(); end += sizeof length) {
+        std::memcpy(&length, lengths.data() + end, sizeof length);
+        if (at + length + frame_bytes > bytes)
+            break;
+        at += length + frame_bytes;
+    }
+    return lengths.first(end);
 }
 
 } // namespace
@@ -159,6 +179,7 @@ bool Egress::judge_records(std::uint64_t sequence, const Taken &entry,
     retired.output.source = entry.input.source;
     retired.output.byte_offset = entry.result.begin;
     retired.output.data = view.output.first(before);
+    retired.output.lengths = lengths_within(before, view.lengths, parts_.options.framing);
     if (Result<void> delivered = parts_.sink.deliver(retired); !delivered) {
         report_.add_discarded(entry.result);
         return stop(delivered.error());

@@ -27,7 +27,8 @@ Result<std::optional<std::uint32_t>> Spool::acquire(std::uint64_t bytes, bool be
     const std::uint64_t wanted = bytes <= slot_bytes_ ? slot_bytes_ : round_up(bytes, kPageBytes);
     if (!beyond_limit && in_use_bytes_ + wanted > limit_bytes_)
         return std::optional<std::uint32_t>();
-    std::optional<std::uint32_t> found = take_free(wanted);
+    std::optional<std::uint32_t> found = take_free(
+        wanted, beyond_limit ? 2 * wanted : limit_bytes_ - in_use_bytes_);
     if (!found) {
         Result<std::uint32_t> made = make_slot(wanted);
         if (!made && !beyond_limit && in_use_ > 0)
@@ -48,14 +49,14 @@ Result<std::optional<std::uint32_t>> Spool::acquire(std::uint64_t bytes, bool be
 }
 
 // The warmest that is not too large.
-std::optional<std::uint32_t> Spool::take_free(std::uint64_t bytes) {
+std::optional<std::uint32_t> Spool::take_free(std::uint64_t bytes, std::uint64_t bytes_max) {
     if (bytes == slot_bytes_ && !free_.empty()) {
         const std::uint32_t slot = free_.back();
         free_.pop_back();
         return slot;
     }
     const auto found = std::find_if(large_.begin(), large_.end(), [&](std::uint32_t slot) {
-        return slots_[slot].bytes >= bytes && slots_[slot].bytes <= 2 * bytes;
+        return slots_[slot].bytes >= bytes && slots_[slot].bytes <= std::min(2 * bytes, bytes_max);
     });
     if (bytes == slot_bytes_ || found == large_.end())
         return std::nullopt;

@@ -64,7 +64,7 @@ class Spool {
         bool present = false; // has memory throughout
     };
 
-    std::optional<std::uint32_t> take_free(std::uint64_t bytes);
+    std::optional<std::uint32_t> take_free(std::uint64_t bytes, std::uint64_t bytes_max);
     Result<std::uint32_t> make_slot(std::uint64_t bytes);
     void give_memory_back(Slot &slot);
     void trim();

@@ -37,7 +37,7 @@ WarmFile::Room WarmFile::room(std::uint64_t offset, std::uint64_t wanted) {
             return {};
         window.end = end;
     }
-    return {window.mapping.data() + at, window.end - at};
+    return {window.mapping.data() + at, std::min(window.end, usable) - at};
 }
 
 } // namespace gristmill::store

@@ -1,4 +1,4 @@
-"""``gristmill map``: a plugin, a Python function or a command over files."""
+"""``gristmill map``: a plugin, a Python function or a command over files, pipes, standard input."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ def number_or_text(text: str) -> Any:
 def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "map",
-        help="run a payload over files",
-        usage="gristmill map [OPTION ...] PAYLOAD FILE ...\n"
-        "       gristmill map [OPTION ...] FILE ... -- COMMAND [ARGUMENT ...]",
-        description="Runs a payload over every record of the files and writes the output in order.",
+        help="run a payload over files or standard input",
+        usage="gristmill map [OPTION ...] PAYLOAD [FILE ...]\n"
+        "       gristmill map [OPTION ...] [FILE ...] -- COMMAND [ARGUMENT ...]",
+        description="Runs a payload over every record of the files, or of standard input, and writes the"
+        " output in order. Files may be pipes or devices, and compressed by gzip, zstd, xz or lz4.",
         epilog=f"bundled plugins: {', '.join(plugins.names())}. SIZE is bytes, or like 256KiB, 1GiB."
         " A command gets each batch on its standard input.",
     )
@@ -51,7 +52,10 @@ def add_to(commands: Any) -> None:
         "payload", metavar="PAYLOAD", nargs="?",
         help="a bundled plugin, FILE.so[:SYMBOL], or a Python function PACKAGE.MODULE:NAME",
     )
-    parser.add_argument("files", metavar="FILE", nargs="*", help="regular files with records")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="*",
+        help="files with records; '-' or none: standard input",
+    )
     parser.add_argument(
         "-o", "--output", metavar="OUT", default="-", help="file to write, complete or not at all"
         " (default: standard output)"
@@ -140,15 +144,21 @@ def _payload_and_files(arguments: argparse.Namespace) -> Tuple[Any, List[str]]:
             raise OptionError("a command is missing behind --: gristmill map FILE ... -- tr a-z A-Z")
         if arguments.config is not None:
             raise OptionError("--config belongs to plugins; a command has its arguments")
-        if not files:
-            raise OptionError("there is no file to map: gristmill map FILE ... -- COMMAND")
-        return command, files
-    if arguments.payload is None or not arguments.files:
-        raise OptionError("map needs a payload and files: gristmill map PAYLOAD FILE ...")
+        return command, files or _standard_input()
+    if arguments.payload is None:
+        raise OptionError("map needs a payload: gristmill map PAYLOAD [FILE ...]")
+    files = arguments.files or _standard_input()
     if is_function_name(arguments.payload):
         sys.path.insert(0, "")  # modules of the current directory, as `python -m` finds them
-        return arguments.payload, arguments.files
-    return Plugin(arguments.payload, config=arguments.config), arguments.files
+        return arguments.payload, files
+    return Plugin(arguments.payload, config=arguments.config), files
+
+
+def _standard_input() -> List[str]:
+    """Whoever forgot the files should not wait for a terminal; ``-`` takes it all the same."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        raise OptionError("map needs files, or records on standard input: gristmill map PAYLOAD FILE ...")
+    return ["-"]
 
 
 def _standard_output() -> Any:
