@@ -8,6 +8,7 @@ namespace gristmill {
 
 namespace {
 constexpr std::int64_t kLookNs = 100'000'000;
+constexpr std::int64_t kFlushNs = 5'000'000; // for more output than there is
 }
 
 Coordinator::Coordinator(work::WorkerHost &host, input::Ingress &ingress, output::Egress &egress,
@@ -61,12 +62,18 @@ void Coordinator::wait_for_news() {
     const std::uint32_t ticket = event.prepare_wait();
     const bool may_publish = !ingress_.has_thread() && host_.ready() &&
                              (ingress_apart_ || ingress_.wants_to_publish());
-    if (!egress_.prepare_target() || egress_.finished() || may_publish || host_.news() ||
+    if (!egress_.prepare_target(impatient_) || egress_.finished() || may_publish || host_.news() ||
         (host_.caller_works() && host_.step())) {
         event.cancel_wait(ticket);
         return;
     }
-    if (event.commit_wait(ticket, sleep_ns_max()) == ring::Wake::signal)
+    std::int64_t sleep_ns = sleep_ns_max();
+    const bool more = egress_.waits_for_more();
+    if (more && (sleep_ns < 0 || sleep_ns > kFlushNs))
+        sleep_ns = kFlushNs;
+    const ring::Wake wake = event.commit_wait(ticket, sleep_ns);
+    impatient_ = more && wake == ring::Wake::timed_out;
+    if (wake == ring::Wake::signal)
         looked_ns_ = 0;
 }
 

@@ -40,6 +40,7 @@ class Coordinator {
     output::Egress &egress_;
     const RunOptions &options_;
     const bool ingress_apart_;
+    bool impatient_ = false; // the last sleep was for more output, and in vain
     const std::uint64_t started_ns_;
     std::uint64_t looked_ns_; // when the caller was last asked about signals, and told of progress
 };

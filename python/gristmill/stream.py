@@ -33,6 +33,7 @@ class OpenRun:
         self._exporter: Any = None
         self._view: Optional[memoryview] = None
         self._taking = threading.RLock()
+        self._inside = False  # of the core's next()
         self.closed = False
         close_parked()
         _open_runs.add(self)
@@ -48,18 +49,23 @@ class OpenRun:
         if not self._taking.acquire(blocking=False):
             raise GristmillError("another thread is taking from this stream just now")
         try:
+            if self._inside:
+                raise GristmillError("a signal handler cannot take from the stream that it interrupts")
             self._release_view()
-            if self.closed:
-                return False
-            more = False
-            try:
-                more = self._core.next(threading.current_thread() is threading.main_thread())
-            finally:
-                if not more:
-                    self.close()
-            return more
+            return not self.closed and self._next()
         finally:
             self._taking.release()
+
+    def _next(self) -> bool:
+        more = False
+        self._inside = True
+        try:
+            more = self._core.next(threading.current_thread() is threading.main_thread())
+        finally:
+            self._inside = False
+            if not more:
+                self.close()
+        return more
 
     def records(self) -> List[Any]:
         return self._core.objects() if self.items else self._core.records()
@@ -92,6 +98,9 @@ class OpenRun:
             self._core.cancel()
             self._taking.acquire()
         try:
+            if self._inside:  # a signal handler's wish: the call that it interrupts closes
+                self._core.cancel()
+                return
             if self.closed:
                 return
             self._release_view()

@@ -21,6 +21,8 @@ ring::RetireOrder retire_order(Order order) {
 }
 
 constexpr std::size_t kExcerptShown = 256;
+constexpr std::uint64_t kWorthAWakeNs = 2'000'000;
+constexpr std::uint64_t kAheadMax = 8;
 constexpr std::uint64_t kDeadLetterBytesMax = std::uint64_t{1} << 31;
 
 // Deaths and timeouts are errors of their own kind; everything else is `otherwise`.
@@ -70,6 +72,13 @@ std::uint64_t Egress::retire() {
     });
 }
 
+// Batches that take long are worth a wake each.
+bool Egress::prepare_target(bool impatient) {
+    const std::uint64_t ahead = kWorthAWakeNs / std::max<std::uint64_t>(batch_wall_ns_, 1);
+    retirer_.set_ahead(impatient ? 0 : std::min<std::uint64_t>(ahead, kAheadMax));
+    return retirer_.prepare_target();
+}
+
 // One batch leaves. False: the run ends behind it.
 bool Egress::deliver(std::uint64_t sequence, const RunState::Entry &in_ring) {
     const std::uint32_t worker = ring::StateWord::unpack(in_ring.state.load()).worker;
@@ -87,6 +96,7 @@ bool Egress::deliver(std::uint64_t sequence, const RunState::Entry &in_ring) {
     if (!coverage_.add(entry.input.source, result.begin, result.end))
         covered_twice_ = true;
     const bool goes_on = judge(sequence, entry, *view);
+    batch_wall_ns_ = (3 * batch_wall_ns_ + result.wall_ns) / 4;
     held_ = Held{worker, result.output};
     if (!parts_.one_by_one)
         let_go();

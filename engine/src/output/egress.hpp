@@ -59,8 +59,10 @@ class Egress {
     // Retires what is done; one by one, if so asked for. How many batches; after an error, none.
     std::uint64_t retire();
 
-    // Before sleeping, see Retirer::prepare_target().
-    bool prepare_target() { return retirer_.prepare_target(); }
+    // Before sleeping, see Retirer::prepare_target(). `impatient`: the head alone is worth a wake.
+    bool prepare_target(bool impatient);
+    // Is more waited for than the head? Then not for longer than the flush interval.
+    bool waits_for_more() const { return parts_.one_by_one && retirer_.waits_for_more(); }
     bool finished() const { return retirer_.finished(); }
     const std::optional<Error> &error() const { return error_; }
 
@@ -113,6 +115,7 @@ class Egress {
         std::uint32_t worker = 0;
         OutputLocation output{};
     };
+    std::uint64_t batch_wall_ns_ = 0; // smoothed
     std::optional<Held> held_; // delivered, and not let go
     std::optional<Error> error_;
 };

@@ -23,6 +23,11 @@ class Retirer {
         : state_(state), order_(order), eager_(eager) {}
 
     std::uint64_t head() const { return head_; }
+    // Policy of an eager one, not safety: how many batches behind the head it may wait for as well,
+    // so that one wake serves several.
+    void set_ahead(std::uint64_t batches) { ahead_ = batches; }
+    // Does the next sleep wait for more than the head?
+    bool waits_for_more() const { return target_ != kAnySequence && target_ > head_; }
     bool finished() const {
         return state_.header().ended.load() && head_ == state_.header().published.load();
     }
@@ -66,7 +71,7 @@ class Retirer {
     // Between egress_event.prepare_wait() and commit_wait(): says what to be woken for. False: it
     // is there already, do not sleep.
     bool prepare_target() {
-        const std::uint64_t target = choose_target();
+        const std::uint64_t target = target_ = choose_target();
         state_.header().target.store(target);
         A::fence();
         if (!Rules::recheck_before_sleep)
@@ -119,12 +124,15 @@ class Retirer {
         const std::uint64_t published = state_.header().published.load();
         if (head_ == published)
             return head_; // the next that will be published
-        if (eager_)
-            return order_ == RetireOrder::none ? kAnySequence : head_;
-        if (published - head_ == state_.header().entries || somebody_starves())
+        if (eager_ && order_ == RetireOrder::none)
+            return kAnySequence;
+        if ((eager_ && ahead_ == 0) || published - head_ == state_.header().entries ||
+            somebody_starves())
             return head_;
         std::uint64_t target = published - 1;
-        if (!state_.header().ended.load())
+        if (eager_)
+            target = std::min(target, head_ + ahead_);
+        else if (!state_.header().ended.load())
             target = std::min(target, head_ + state_.header().entries / 2);
         while (target > head_ && (is_done(target) || is_released(target)))
             --target;
@@ -156,6 +164,8 @@ class Retirer {
     RetireOrder order_;
     bool eager_;
     std::uint64_t head_ = 0;
+    std::uint64_t ahead_ = 0;
+    std::uint64_t target_ = 0;
 };
 
 } // namespace gristmill::ring
