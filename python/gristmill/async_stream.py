@@ -91,10 +91,14 @@ class AsyncStream:
             self._taker.ask((loop, self._wanted))
         wanted = self._wanted
         try:
-            return await asyncio.shield(wanted)
-        finally:
-            if wanted.done():
-                self._wanted = None
+            records = await asyncio.shield(wanted)
+        except asyncio.CancelledError:  # of this task: what it waited for is for the next to ask
+            raise
+        except BaseException:
+            self._wanted = None
+            raise
+        self._wanted = None
+        return records
 
     @property
     def report(self) -> Report:

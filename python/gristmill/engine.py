@@ -104,12 +104,12 @@ class Engine:
             work = resources.enter_context(self._work(job))
             tell = resources.enter_context(self._shown(job))
             if isinstance(job.source, Items):
-                pump = items_of(job.source.iterable)
-                resources.callback(pump.give_up)
+                pump = items_of(job.source.iterable, resources)
                 found = core.stream_items(work, pump, job.run.core, _in_main_thread(), tell)
             else:
                 found = core.stream(work, job.sources, job.run.core, _in_main_thread(), tell)
             items = isinstance(job.source, Items)
+            resources.callback(found.close)  # before the engine goes
             resources.callback(job.sources.clear)  # they keep descriptors
             run = OpenRun(found, resources.pop_all(), items, job.calls_per_record)
             if not self._one_shot:

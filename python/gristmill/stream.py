@@ -233,8 +233,9 @@ class _Batches:
         return bytes(view) if self._copy else view
 
 
-def items_of(iterable: Any) -> _core.ItemPump:
-    """Items that a daemon thread pulls, as they are wanted."""
+def items_of(iterable: Any, resources: ExitStack) -> _core.ItemPump:
+    """Items that a daemon thread pulls, as they are wanted, until ``resources`` are let go."""
     pump = _core.ItemPump(iter(iterable))
+    resources.callback(pump.give_up)
     threading.Thread(target=pump.serve, name="gristmill/items", daemon=True).start()
     return pump

@@ -245,9 +245,9 @@ void bind_engine(py::module_ &module) {
         .def("run", &EngineHandle::run, "work"_a, "sources"_a, "output"_a, "options"_a,
              "interruptible"_a, "progress"_a)
         .def("stream", &EngineHandle::stream, "work"_a, "sources"_a, "options"_a,
-             "interruptible"_a, "progress"_a)
+             "interruptible"_a, "progress"_a, py::keep_alive<0, 1>())
         .def("stream_items", &EngineHandle::stream_items, "work"_a, "items"_a, "options"_a,
-             "interruptible"_a, "progress"_a)
+             "interruptible"_a, "progress"_a, py::keep_alive<0, 1>())
         .def("plan", &EngineHandle::plan)
         .def("close", &EngineHandle::close);
 }

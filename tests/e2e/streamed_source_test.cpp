@@ -281,6 +281,37 @@ TEST_F(StreamedSource, SourcesOfAllKindsOneAfterTheOther) {
     }
 }
 
+// They are decoded at the same time; a damaged one among them is told of in its turn.
+TEST_F(StreamedSource, ManyCompressedFilesComeInOrder) {
+    Random random(random_seed());
+    Sources sources;
+    std::vector<std::string> expected;
+    for (int file = 0; file < 40; ++file) {
+        std::string data;
+        for (std::size_t lines = random() % 2000; lines > 0; --lines)
+            data += std::to_string(file) + " " + std::to_string(lines) + "\n";
+        const bool packed = file % 5 != 3;
+        sources.push_back(scratch_.write("file" + std::to_string(file), packed ? gzipped(data) : data));
+        for (std::string &line : split(data, "\n"))
+            expected.push_back(std::move(line));
+    }
+    for (const Crew &crew : {Crew{0, "1"}, Crew{2, "1"}, Crew{7, "1", Isolation::thread}}) {
+        Result<Results> results = engines_.get(crew).map(bundled("identity"), sources, in(crew));
+        ASSERT_TRUE(results) << results.error().message;
+        EXPECT_TRUE(outcome_of(*results).records == expected);
+        EXPECT_EQ(results->report().sources, 40u);
+        Result<Stream> left = engines_.get(crew).stream(bundled("identity"), sources, in(crew));
+        ASSERT_TRUE(left);
+        ASSERT_TRUE(left->next().ok()); // and the rest is given up
+    }
+    Sources damaged = sources;
+    damaged[30] = scratch_.write("damaged", gzipped(std::string(100'000, 'x')).substr(0, 60));
+    const Result<Results> results =
+        engines_.get({7, "1"}).map(bundled("identity"), damaged, RunOptions{});
+    ASSERT_FALSE(results);
+    EXPECT_EQ(results.error().path, damaged[30].path);
+}
+
 // An endless source, and a stream that is left: nothing waits for the end of either.
 TEST_F(StreamedSource, AStreamThatIsLeftEndsAtOnce) {
     for (const Crew &crew : {Crew{0, "1"}, Crew{2, "1"}, Crew{2, "1", Isolation::thread}}) {

@@ -20,7 +20,36 @@ ByteSource::ByteSource(os::InputDescriptor input, std::string buffered, std::str
     raw_bytes_ = bytes.size();
 }
 
+Result<void> ByteSource::decode_ahead(std::uint64_t bytes_max) {
+    auto source = std::make_unique<ByteSource>(std::move(*this));
+    name_ = source->name_;
+    Result<std::unique_ptr<DecodeAhead>> ahead = DecodeAhead::start(source, bytes_max);
+    if (!ahead) {
+        *this = std::move(*source);
+        return ahead.error();
+    }
+    ahead_ = std::move(*ahead);
+    return {};
+}
+
+ByteSource::Read ByteSource::read_ahead(std::span<std::byte> room) {
+    const DecodeAhead::Read read = ahead_->read(room);
+    switch (read.got) {
+    case DecodeAhead::Got::bytes:
+        return {Got::bytes, read.bytes};
+    case DecodeAhead::Got::nothing_yet:
+        return {Got::nothing_yet, 0};
+    case DecodeAhead::Got::end:
+        return {Got::end, 0};
+    case DecodeAhead::Got::failed:
+        break;
+    }
+    return fail(ahead_->failure());
+}
+
 ByteSource::Read ByteSource::read(std::span<std::byte> room) {
+    if (ahead_)
+        return read_ahead(room);
     if (failure_)
         return {Got::failed, 0};
     if (!detected_)

@@ -10,6 +10,7 @@
 #include <gristmill/error.hpp>
 
 #include "base/bytes.hpp"
+#include "input/decode_ahead.hpp"
 #include "input/decoder.hpp"
 #include "os/input_descriptor.hpp"
 
@@ -32,12 +33,16 @@ class ByteSource {
     // `buffered`: bytes that come before what the descriptor gives. `name`: for people.
     ByteSource(os::InputDescriptor input, std::string buffered, std::string name);
 
+    // From now on it is decoded by a thread of its own, about so many bytes ahead. For files only: they
+    // never keep anybody waiting. Errors: ErrorKind::system; then nothing has changed.
+    Result<void> decode_ahead(std::uint64_t bytes_max);
+
     // As much as there is, up to the room, which is not empty.
     Read read(std::span<std::byte> room);
 
-    int fd() const { return input_.fd(); }
+    int fd() const { return ahead_ ? ahead_->fd() : input_.fd(); }
     // Are bytes read by system calls only? What is decoded is stored.
-    bool plain() const { return detected_ && !decoder_ && head_given_ == head_.size(); }
+    bool plain() const { return !ahead_ && detected_ && !decoder_ && head_given_ == head_.size(); }
     const Error &failure() const { return *failure_; }
 
   private:
@@ -46,8 +51,10 @@ class ByteSource {
     Read read_decoded(std::span<std::byte> room);
     Read fail(Error error);
 
+    Read read_ahead(std::span<std::byte> room);
+
     os::InputDescriptor input_;
-    const std::string name_;
+    std::string name_;
     std::vector<std::byte> head_; // read, and not given yet
     std::uint64_t head_given_ = 0;
     bool detected_ = false;
@@ -55,6 +62,7 @@ class ByteSource {
     std::unique_ptr<Decoder> decoder_; // none: the bytes are what they are
     std::uint64_t raw_bytes_ = 0;
     std::optional<Error> failure_;
+    std::unique_ptr<DecodeAhead> ahead_; // has all but the name
 };
 
 } // namespace gristmill::input

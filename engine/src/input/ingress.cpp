@@ -22,6 +22,7 @@ constexpr std::uint32_t kLookAheadAdapting = 2; // ready batches per worker (rul
 constexpr std::uint32_t kLookAheadSettled = 8;
 constexpr std::uint64_t kItemsMax = 65536; // of one batch
 constexpr std::uint64_t kItemSlotBytes = 256 * kKiB;
+constexpr std::size_t kDecodersMax = 8; // compressed files at a time
 constexpr std::uint64_t kSlotBytesMin = 64 * kKiB;
 constexpr std::uint64_t kSlotBytesMax = 8 * kMiB;
 
@@ -165,14 +166,39 @@ Ingress::Step Ingress::open_next() {
     const std::optional<std::uint16_t> slot = free_slot();
     if (!slot || !publisher_.window_open()) // an error needs an entry, too
         return Step::no_room;
-    Result<OpenedSource> opened = open_source(sources_[index]);
+    Result<OpenedSource> opened = take_opened(index);
     source_bytes_.push_back(0);
     if (!opened)
         return fail(std::move(opened.error()));
     slot_ = *slot;
     position_ = 0;
+    if (opened->compressed_file)
+        open_ahead();
     return opened->stream ? begin_stream(std::move(*opened->stream))
                           : begin_file(std::move(opened->file));
+}
+
+Result<OpenedSource> Ingress::take_opened(std::size_t index) {
+    if (opened_ahead_.empty())
+        return open_source(sources_[index]);
+    Result<OpenedSource> opened = std::move(opened_ahead_.front());
+    opened_ahead_.pop_front();
+    return opened;
+}
+
+// Compressed files that come next are decoded at the same time, each as far as its share of the input
+// budget goes.
+void Ingress::open_ahead() {
+    const std::size_t files = std::min<std::size_t>(limits_.workers, kDecodersMax);
+    std::size_t next = source_bytes_.size() + opened_ahead_.size();
+    for (; opened_ahead_.size() + 1 < files && next < sources_.size(); ++next) {
+        if (!may_be_opened_early(sources_[next]))
+            return;
+        Result<OpenedSource> opened = open_source(sources_[next]);
+        if (opened && opened->compressed_file) // without a thread it is decoded in its turn
+            static_cast<void>(opened->stream->decode_ahead(limits_.input_bytes / (4 * files)));
+        opened_ahead_.push_back(std::move(opened));
+    }
 }
 
 void Ingress::use_slot(Opened opened, int fd, std::uint64_t bytes) {

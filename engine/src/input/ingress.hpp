@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -98,6 +99,8 @@ class Ingress {
     void await_data();
     Step advance();
     Step open_next();
+    Result<OpenedSource> take_opened(std::size_t index);
+    void open_ahead();
     Step begin_file(FileSource file);
     Step begin_stream(ByteSource stream);
     Step publish_divided();
@@ -143,6 +146,8 @@ class Ingress {
     std::uint64_t origin_ = 0;      // of the current source, in its file
     enum class Current : std::uint8_t { none, file, stream };
     Current current_ = Current::none; // what kind of source is open
+
+    std::deque<Result<OpenedSource>> opened_ahead_; // the sources behind the current one
 
     std::optional<SpoolFeed> feed_;
     std::optional<SpooledCut> pending_;  // cut, and not published

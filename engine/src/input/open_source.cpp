@@ -69,9 +69,12 @@ Result<OpenedSource> open_path(const Source &source) {
         return facts.error();
     if (facts->directory)
         return os::errno_error(ErrorKind::source, EISDIR, "cannot read '" + path + "'", path);
-    if (!facts->regular || compressed(fd->get(), 0))
-        return streamed(os::InputDescriptor::own(std::move(*fd)), source);
     OpenedSource opened;
+    opened.compressed_file = facts->regular && compressed(fd->get(), 0);
+    if (!facts->regular || opened.compressed_file) {
+        opened.stream = streamed(os::InputDescriptor::own(std::move(*fd)), source).stream;
+        return opened;
+    }
     if (facts->pseudo || facts->bytes == 0) {
         Result<FileSource> whole = slurp(fd->get(), path);
         if (!whole)
@@ -105,6 +108,10 @@ Result<OpenedSource> open_descriptor(const Source &source) {
 }
 
 } // namespace
+
+bool may_be_opened_early(const Source &source) {
+    return source.descriptor < 0 && os::is_regular_file(source.path);
+}
 
 Result<OpenedSource> open_source(const Source &source) {
     return source.descriptor >= 0 ? open_descriptor(source) : open_path(source);

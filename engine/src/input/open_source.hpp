@@ -25,7 +25,12 @@ struct FileSource {
 struct OpenedSource {
     FileSource file{};
     std::optional<ByteSource> stream{};
+    bool compressed_file = false; // the stream is one
 };
+
+// Does opening it before its turn matter to nobody? Pipes and devices may be waited for at their other
+// end.
+bool may_be_opened_early(const Source &source);
 
 // A regular file that is not compressed can be divided. One whose size says nothing (procfs, sysfs,
 // size 0) is read to its end at once, into memory. Never waits for a writer. Errors:

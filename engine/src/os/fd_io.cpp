@@ -47,6 +47,11 @@ Result<FileFacts> file_facts(int fd, const std::string &path) {
     return result;
 }
 
+bool is_regular_file(const std::string &path) noexcept {
+    struct stat facts {};
+    return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
 std::int64_t pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offset,
                         std::uint64_t limit) noexcept {
     std::uint64_t filled = 0;

@@ -22,6 +22,8 @@ struct FileFacts {
 Result<UniqueFd> open_for_reading(const std::string &path);
 Result<FileFacts> file_facts(int fd, const std::string &path);
 
+bool is_regular_file(const std::string &path) noexcept;
+
 // Reads until the buffer is full or the file ends; the number of bytes read. -1: errno says why.
 // `limit` > 0: no single read asks for more.
 std::int64_t pread_full(int fd, std::span<std::byte> buffer, std::uint64_t offset,

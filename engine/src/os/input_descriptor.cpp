@@ -142,6 +142,11 @@ void WakeDescriptor::signal() noexcept {
     [[maybe_unused]] const ssize_t written = ::write(fd_.get(), &one, sizeof one);
 }
 
+void WakeDescriptor::clear() noexcept {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(fd_.get(), &count, sizeof count);
+}
+
 Waited wait_for_input(int input, const WakeDescriptor &wake, std::int64_t timeout_ns) noexcept {
     pollfd items[] = {{input, POLLIN, 0}, {wake.fd(), POLLIN, 0}};
     timespec limit{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};

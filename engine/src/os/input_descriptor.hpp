@@ -60,13 +60,14 @@ class InputDescriptor {
     bool had_writer_ = false; // of a FIFO: before the first, there is no end
 };
 
-// What ends a wait for input that may never come.
+// What ends a wait for input that may never come, or stands for input that is no descriptor.
 //
 // Threads: any may signal().
 class WakeDescriptor {
   public:
     static Result<WakeDescriptor> create();
-    void signal() noexcept; // for good
+    void signal() noexcept; // until clear()
+    void clear() noexcept;
     int fd() const { return fd_.get(); }
 
   private:
