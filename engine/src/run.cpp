@@ -156,22 +156,27 @@ Result<RunOutcome> Run::finish(Result<void> driven) {
         return checked.error();
     if (!driven)
         return driven.error();
-    RunOutcome outcome{egress_->report(), egress_->take_failures()};
+    RunOutcome outcome{complete(egress_->report()), egress_->take_failures()};
     Report &report = outcome.report;
     report.sources = ingress_->source_bytes().size();
-    report.overflow_batches = host_.overflow_batches();
-    report.retries = host_.retries();
-    report.worker_deaths = host_.deaths();
     const store::SpoolCounters spool = ingress_->spool_counters();
     report.spool_slots = spool.slots;
     report.spool_bytes_max = spool.resident_bytes_max;
     report.spool_bytes_punched = spool.punched_bytes;
     report.spool_punches_failed = spool.punches_failed;
+    return outcome;
+}
+
+// With what the workers' side knows.
+Report Run::complete(Report report) const {
+    report.overflow_batches = host_.overflow_batches();
+    report.retries = host_.retries();
+    report.worker_deaths = host_.deaths();
     const RunState state = host_.state();
     for (std::uint32_t i = 0; i < state.header().workers; ++i)
         report.cpu_seconds += double(state.slot(i).cpu_ns.load()) * 1e-9;
     report.wall_seconds = double(wall_clock_ns() - started_ns_) * 1e-9;
-    return outcome;
+    return report;
 }
 
 } // namespace gristmill

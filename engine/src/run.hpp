@@ -59,13 +59,15 @@ class Run {
     }
     // After finish(): what the workers collected.
     store::Collected take_collected() { return host_.take_collected(); }
-    const Report &so_far() const { return egress_->so_far(); }
+    // What was delivered so far; sources and the spool are told of at the end.
+    Report so_far() { return complete(egress_->report()); }
 
   private:
     class Names;
     Run(RunParts parts, Employed employed);
     Result<void> start(const Plan &plan, output::Sink &sink);
     work::WorkOrder work_order() const;
+    Report complete(Report report) const;
 
     RunParts parts_;
     Employed employed_;

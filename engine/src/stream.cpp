@@ -22,9 +22,7 @@ Result<std::optional<OutputBatch>> Stream::next(const std::function<bool()> &int
 void Stream::close() { state_->end(); }
 bool Stream::closed() const { return state_->run == nullptr; }
 
-const Report &Stream::report() const {
-    return state_->run ? state_->run->so_far() : state_->report;
-}
+Report Stream::report() const { return state_->run ? state_->run->so_far() : state_->report; }
 const std::vector<RecordFailure> &Stream::errors() const { return state_->errors; }
 
 Result<void> Stream::State::begin() {

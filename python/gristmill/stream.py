@@ -34,6 +34,7 @@ class OpenRun:
         self._view: Optional[memoryview] = None
         self._taking = threading.RLock()
         self._inside = False  # of the core's next()
+        self._closing = False
         self.closed = False
         close_parked()
         _open_runs.add(self)
@@ -47,6 +48,8 @@ class OpenRun:
         if os.getpid() != self._process:
             raise GristmillError(f"this stream belongs to process {self._process}, which forked this one")
         if not self._taking.acquire(blocking=False):
+            if self._closing or self.closed:
+                return False
             raise GristmillError("another thread is taking from this stream just now")
         try:
             if self._inside:
@@ -95,6 +98,7 @@ class OpenRun:
         if self.closed or os.getpid() != self._process:
             return
         if not self._taking.acquire(blocking=False):
+            self._closing = True  # whoever comes to take finds the end
             self._core.cancel()
             self._taking.acquire()
         try:

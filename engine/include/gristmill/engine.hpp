@@ -96,7 +96,7 @@ class Stream {
     bool closed() const;
 
     // So far; at the end, of all. Output records are counted for functions and at the end only.
-    const Report &report() const;
+    Report report() const;
     // Under OnError::collect, at the end.
     const std::vector<RecordFailure> &errors() const;
 
