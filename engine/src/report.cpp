@@ -37,6 +37,10 @@ std::string Report::to_string() const {
     if (overflow_batches > 0)
         text += ", " + grouped(overflow_batches) + " beyond the output ring";
     text += "\n";
+    if (spool_slots > 0)
+        text += "spool     " + grouped(spool_slots) + " slots, " + grouped(spool_bytes_max) +
+                " bytes at most, " + grouped(spool_bytes_punched) + " given back meanwhile" +
+                (spool_punches_failed > 0 ? "; the kernel refuses to take memory back\n" : "\n");
     if (worker_deaths > 0)
         text += "deaths    " + grouped(worker_deaths) + " workers died, " + grouped(retries) +
                 " batches were worked on again\n";

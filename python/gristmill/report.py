@@ -64,6 +64,14 @@ class Report:
     retries: int
     """Batches worked on again, because their worker died."""
     worker_deaths: int
+    spool_slots: int
+    """Pieces of memory made for input that cannot be read again: pipes, compressed files, items."""
+    spool_bytes_max: int
+    """Bytes of it that had memory at a time."""
+    spool_bytes_punched: int
+    """Bytes of it whose memory was given back while the run went on."""
+    spool_punches_failed: int
+    """1: the kernel refuses to take memory back before the end."""
     nodes: List[NodeReport]
     text: str = field(repr=False)
     """A few lines for people; str() gives the same."""

@@ -80,6 +80,10 @@ py::dict report_fields(const Report &report) {
     fields["overflow_batches"] = report.overflow_batches;
     fields["retries"] = report.retries;
     fields["worker_deaths"] = report.worker_deaths;
+    fields["spool_slots"] = report.spool_slots;
+    fields["spool_bytes_max"] = report.spool_bytes_max;
+    fields["spool_bytes_punched"] = report.spool_bytes_punched;
+    fields["spool_punches_failed"] = report.spool_punches_failed;
     py::list nodes;
     for (const NodeReport &node : report.nodes)
         nodes.append(node_fields(node));
