@@ -6,6 +6,7 @@
 
 #include "employment.hpp"
 #include "engine_turn.hpp"
+#include "os/fd_io.hpp"
 #include "output/results.hpp"
 #include "output/sink.hpp"
 #include "run.hpp"
@@ -46,7 +47,7 @@ struct Engine::State {
     input::IngressLimits ingress_limits(const Payload &payload, const RunOptions &run,
                                         work::OutputMode mode) const;
     std::uint64_t ring_bytes(const RunOptions &run) const {
-        return std::min(run.memory_bytes / 2 / workers(), kRingBytesMax);
+        return std::min({run.memory_bytes / 2 / workers(), kRingBytesMax, os::file_bytes_limit()});
     }
     Result<Employed> employ(const Payload &payload, const RunOptions &run);
     Result<std::unique_ptr<Run>> begin(const Payload &payload, Input input, const RunOptions &run,

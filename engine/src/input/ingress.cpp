@@ -235,10 +235,11 @@ Result<void> Ingress::make_feed() {
     const std::uint64_t usual = items_ ? kItemSlotBytes
                                        : std::max(limits_.batch_bytes_max,
                                                   options_.batch_bytes.value_or(0));
-    const std::uint64_t most = limits_.input_bytes / (2 * (std::uint64_t{limits_.workers} + 1));
-    const std::uint64_t bytes =
-        std::clamp(std::min(usual, most), kSlotBytesMin, kSlotBytesMax);
-    Result<SpoolFeed> feed = SpoolFeed::create(bytes, limits_.input_bytes);
+    const std::uint64_t room = std::min(limits_.input_bytes, os::file_bytes_limit());
+    const std::uint64_t most = room / (2 * (std::uint64_t{limits_.workers} + 1));
+    const std::uint64_t bytes = std::min(
+        std::clamp(std::min(usual, most), kSlotBytesMin, kSlotBytesMax), room / 4);
+    Result<SpoolFeed> feed = SpoolFeed::create(bytes, room);
     if (!feed)
         return feed.error();
     feed_.emplace(std::move(*feed));

@@ -24,6 +24,8 @@ SequentialCutter::SequentialCutter(int fd, std::uint64_t file_bytes, std::uint64
 CutStatus SequentialCutter::next(const CutSize &size, Cut &cut) {
     cut = {position_, position_, 0, 0};
     for (;;) {
+        if (skip_visible(size, cut))
+            return CutStatus::cut;
         std::uint64_t record_bytes = 0;
         std::uint64_t next = 0;
         switch (step(record_bytes, next)) {
@@ -51,6 +53,21 @@ CutStatus SequentialCutter::next(const CutSize &size, Cut &cut) {
         if (full)
             return CutStatus::cut;
     }
+}
+
+// Takes many records at once that lie in the window; true: the cut is full. None of them can be too
+// long when the window is not.
+bool SequentialCutter::skip_visible(const CutSize &size, Cut &cut) {
+    if (size.records == 0 || framing_.kind != Framing::Kind::delimiter ||
+        framing_.delimiter.size() != 1 || window_.size() > max_record_bytes_ ||
+        position_ < window_begin_ || position_ >= window_end_)
+        return false;
+    const record::Skipped skipped = record::skip_delimiters(
+        window_from(position_), framing_.delimiter[0], size.records - cut.record_count);
+    position_ += skipped.bytes;
+    cut.end = position_;
+    cut.record_count += skipped.count;
+    return cut.record_count == size.records;
 }
 
 SequentialCutter::Step SequentialCutter::step(std::uint64_t &record_bytes, std::uint64_t &next) {

@@ -58,6 +58,7 @@ class SequentialCutter {
     Step step_delimited(std::uint64_t &record_bytes, std::uint64_t &next);
     Step step_frame(std::uint64_t &record_bytes, std::uint64_t &next);
     // Makes [offset, offset + bytes) visible in the window, as far as the file goes.
+    bool skip_visible(const CutSize &size, Cut &cut);
     bool show(std::uint64_t offset, std::uint64_t bytes);
     ByteView window_from(std::uint64_t offset) const;
     Step fail(int os_errno, std::uint64_t offset, std::string reason);

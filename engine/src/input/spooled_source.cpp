@@ -89,8 +89,9 @@ std::uint64_t SpooledSource::whole(const CutSize &size, bool flush) {
         const auto enough = [&] {
             return size.records > 0 ? walk_.count() == size.records : walk_.bytes() >= size.bytes;
         };
-        while (!enough() && !long_frame(data) && walk_.step(data)) {
-        }
+        if (size.records == 0 || !walk_.step_many(data, size.records))
+            while (!enough() && !long_frame(data) && walk_.step(data)) {
+            }
         if (enough())
             return walk_.bytes();
         if (rest_too)

@@ -142,6 +142,13 @@ int pwrite_full(int fd, std::span<const std::byte> data, std::uint64_t offset) n
 
 void advise_sequential(int fd) noexcept { ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); }
 
+std::uint64_t file_bytes_limit() noexcept {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return ~std::uint64_t{0};
+    return limit.rlim_cur;
+}
+
 std::uint64_t descriptor_limit() noexcept {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) < 0)

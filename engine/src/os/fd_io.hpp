@@ -39,6 +39,9 @@ int pwrite_full(int fd, std::span<const std::byte> data, std::uint64_t offset) n
 // Tells the kernel that the file will be read from front to back.
 void advise_sequential(int fd) noexcept;
 
+// Largest file that this process may make (RLIMIT_FSIZE); files in memory are such files.
+std::uint64_t file_bytes_limit() noexcept;
+
 // Largest number of descriptors that this process may have open.
 std::uint64_t descriptor_limit() noexcept;
 

@@ -88,6 +88,37 @@ std::uint64_t count_delimiters(ByteView data, std::string_view delimiter) noexce
     return total;
 }
 
+// Whole blocks are counted; only the last one is searched.
+Skipped skip_delimiters(ByteView data, char delimiter, std::uint64_t most) noexcept {
+    constexpr std::uint64_t kBlockBytes = 4096;
+    const std::string_view wanted(&delimiter, 1);
+    std::uint64_t at = 0;
+    std::uint64_t count = 0;
+    while (at < data.size() && count < most) {
+        const ByteView block = data.subspan(at, std::min(kBlockBytes, data.size() - at));
+        const std::uint64_t here = count_delimiters(block, wanted);
+        if (count + here >= most)
+            break;
+        count += here;
+        at += block.size();
+    }
+    Skipped skipped{0, count};
+    if (at > 0) { // behind the last one before
+        const void *last = ::memrchr(data.data(), delimiter, at);
+        skipped.bytes = last ? static_cast<std::uint64_t>(
+                                   static_cast<const std::byte *>(last) - data.data()) + 1
+                             : 0;
+    }
+    while (skipped.count < most) {
+        const std::uint64_t found = find_delimiter(data, wanted, at);
+        if (found == kNotFound)
+            break;
+        at = skipped.bytes = found + 1;
+        ++skipped.count;
+    }
+    return skipped;
+}
+
 bool has_border(std::string_view delimiter) noexcept {
     for (std::size_t bytes = 1; bytes < delimiter.size(); ++bytes)
         if (delimiter.substr(0, bytes) == delimiter.substr(delimiter.size() - bytes))

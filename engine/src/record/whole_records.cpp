@@ -39,6 +39,18 @@ std::uint64_t whole_bytes(ByteView data, const Framing &framing, std::uint64_t w
     return at == kNotFound ? 0 : at + framing.delimiter.size();
 }
 
+bool RecordWalk::step_many(ByteView data, std::uint64_t count_max) {
+    if (framing_.kind != Framing::Kind::delimiter || framing_.delimiter.size() != 1)
+        return false;
+    const Skipped skipped = skip_delimiters(data.subspan(std::max(at_, searched_)),
+                                            framing_.delimiter[0], count_max - count_);
+    if (skipped.count > 0)
+        at_ = std::max(at_, searched_) + skipped.bytes;
+    count_ += skipped.count;
+    searched_ = count_ < count_max ? data.size() : at_;
+    return true;
+}
+
 bool RecordWalk::step(ByteView data) {
     std::uint64_t next = 0;
     switch (framing_.kind) {

@@ -30,6 +30,9 @@ class RecordWalk {
         at_ = count_ = 0;
     }
 
+    // As many more as there are whole, up to so many in all; false: this framing has no fast way.
+    bool step_many(ByteView data, std::uint64_t count_max);
+
     // One more record, if `data` holds all of it. Looks at no byte twice.
     bool step(ByteView data);
     std::uint64_t bytes() const { return at_; } // of the records walked
