@@ -247,9 +247,11 @@ SpooledSource::Next SpooledSource::skip_oversized(bool alone, SpooledCut &cut) {
     const std::uint64_t overlap = delimiter.size() - 1;
     for (;;) {
         const std::uint64_t window = cut_at_ + ring::kKeptOversizedBytes;
-        if (spool_.capacity(*slot_) - cut_at_ <
-            ring::kKeptOversizedBytes + delimiter.size() + kLeastRoomBytes) {
-            const Room room = move_to(spool_.slot_bytes() + 2 * kLeastRoomBytes, alone);
+        const std::uint64_t needed =
+            ring::kKeptOversizedBytes + delimiter.size() + kLeastRoomBytes;
+        if (spool_.capacity(*slot_) - cut_at_ < needed) {
+            const Room room =
+                move_to(std::max(spool_.slot_bytes(), uncut().size() + needed), alone);
             if (room != Room::there)
                 return room == Room::wait ? Next::wait_for_room : Next::failed;
             continue;

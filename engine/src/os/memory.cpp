@@ -15,6 +15,7 @@
 
 #include "base/bytes.hpp"
 #include "os/control_group.hpp"
+#include "os/fd_io.hpp"
 #include "os/os_error.hpp"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -119,6 +120,8 @@ std::uint64_t memfd_bytes(int fd) noexcept {
 Result<void> grow_memfd(int fd, std::uint64_t bytes) {
     if (bytes > 0 && memfd_bytes(fd) >= bytes)
         return {}; // it is sealed against shrinking
+    if (bytes > file_bytes_limit()) // asking would be answered by SIGXFSZ
+        return memory_error("cannot size shared memory (see RLIMIT_FSIZE, ulimit -f)", bytes);
     int result = 0;
     do
         result = ::ftruncate(fd, static_cast<off_t>(bytes));
