@@ -7,6 +7,7 @@
 #include "conversions.hpp"
 #include "errors.hpp"
 #include "generate.hpp"
+#include "gil.hpp"
 #include "manifest.hpp"
 
 namespace gristmill::python {
@@ -85,7 +86,7 @@ void generate(const std::string &set, const std::string &path, std::uint64_t rec
     spec.large_documents = large_documents;
     Watch watch(progress);
     const auto failed = [&] {
-        const py::gil_scoped_release released;
+        const GilRelease released;
         return datagen::generate(spec, path, [&](std::uint64_t done, std::uint64_t bytes) {
             return watch.go_on(done, bytes);
         });
@@ -132,7 +133,7 @@ py::object read_manifest(const std::string &path) {
 py::object verify(const std::string &path, const py::object &progress) {
     Watch watch(progress);
     const auto failed = [&] {
-        const py::gil_scoped_release released;
+        const GilRelease released;
         return datagen::verify(path, [&](std::uint64_t records, std::uint64_t bytes) {
             return watch.go_on(records, bytes);
         });

@@ -13,8 +13,9 @@
 
 #include "bindings.hpp"
 #include "conversions.hpp"
-#include "errors.hpp"
 #include "engine_call.hpp"
+#include "errors.hpp"
+#include "gil.hpp"
 #include "item_puller.hpp"
 #include "os/unique_fd.hpp"
 #include "signals.hpp"
@@ -52,7 +53,7 @@ auto call(const LocalWork &work, RunOptions options, bool interruptible,
     if (!progress.is_none())
         options.progress = [&](const RunProgress &now) { teller.tell(now); };
     auto result = [&] {
-        const py::gil_scoped_release released;
+        const GilRelease released;
         return body(options);
     }();
     signals.rethrow();
@@ -80,7 +81,7 @@ class EngineHandle {
             return launch(inherited);
         };
         Result<Engine> engine = [&] {
-            const py::gil_scoped_release released;
+            const GilRelease released;
             return Engine::create(options);
         }();
         engine_ = std::make_unique<Engine>(value_or_raise(std::move(engine)));
@@ -94,7 +95,7 @@ class EngineHandle {
             static_cast<void>(engine_.release());
             return;
         }
-        const py::gil_scoped_release released;
+        const GilRelease released;
         engine_.reset();
     }
 

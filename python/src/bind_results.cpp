@@ -9,6 +9,7 @@
 #include "bindings.hpp"
 #include "conversions.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 
 namespace gristmill::python {
 
@@ -29,7 +30,7 @@ struct BatchBuffer {
 // The engine counts the output's records when it is first asked how many they are, which takes a
 // look at every byte: not with the GIL.
 std::uint64_t size(const Results &results) {
-    const py::gil_scoped_release released;
+    const GilRelease released;
     return results.size();
 }
 
@@ -71,14 +72,14 @@ py::bytes whole(const Results &results) {
         throw py::error_already_set();
     auto kept = py::reinterpret_steal<py::bytes>(bytes);
     char *to = PyBytes_AS_STRING(bytes);
-    const py::gil_scoped_release released; // nobody else knows the object yet
+    const GilRelease released; // nobody else knows the object yet
     results.copy_to({reinterpret_cast<std::byte *>(to), results.byte_size()});
     return kept;
 }
 
 void write(const Results &results, const std::string &path) {
     Result<void> written = [&] {
-        const py::gil_scoped_release released;
+        const GilRelease released;
         return results.write(path);
     }();
     value_or_raise(std::move(written));

@@ -1,4 +1,5 @@
 // Streams: output that is taken while the run goes on.
+#include "gil.hpp"
 #include "stream_handle.hpp"
 
 #include <cstring>
@@ -25,7 +26,7 @@ void StreamHandle::open_from(Engine &engine, const From &from, bool interruptibl
     SignalCheck signals;
     options_.interrupted = [&] { return interruptible && signals.check(); };
     Result<Stream> stream = [&] {
-        const py::gil_scoped_release released;
+        const GilRelease released;
         return engine.stream(work_.payload(), from, options_);
     }();
     options_.interrupted = {};
@@ -52,7 +53,7 @@ bool StreamHandle::next(bool interruptible) {
         return cancelled_.load() || teller_.raised() || (interruptible && signals.check());
     };
     Result<std::optional<OutputBatch>> batch = [&] {
-        const py::gil_scoped_release released;
+        const GilRelease released;
         return stream_->next(interrupted);
     }();
     signals.rethrow();
@@ -126,7 +127,7 @@ void StreamHandle::close() {
         static_cast<void>(stream_.release());
         return;
     }
-    const py::gil_scoped_release released;
+    const GilRelease released;
     if (items_)
         items_->give_up();
     stream_->close();

@@ -7,13 +7,14 @@
 #include "bindings.hpp"
 #include "conversions.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 
 namespace gristmill::python {
 
 namespace {
 
 Result<Topology> discover() {
-    const py::gil_scoped_release released;
+    const GilRelease released;
     return discover_topology(TopologyDetail::full);
 }
 

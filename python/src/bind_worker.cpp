@@ -8,6 +8,7 @@
 
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 #include "os/process.hpp"
 #include "python_payload.hpp"
 #include "work/nursery.hpp"
@@ -51,7 +52,7 @@ void live(work::RunState state, std::uint32_t worker, std::uint16_t incarnation)
         error.discard_as_unraisable("starting a gristmill worker");
     }
     {
-        const py::gil_scoped_release released;
+        const GilRelease released;
         work::live_as_worker(state, worker, incarnation, make_factory);
     }
     try {

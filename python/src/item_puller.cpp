@@ -21,6 +21,7 @@ void add_frame(std::string &frames, char mark, std::string_view bytes) {
 ItemFeed ItemPuller::feed() {
     ItemFeed feed;
     feed.pull = [this](std::uint64_t records_max, std::uint64_t bytes_max) {
+        const py::gil_scoped_acquire gil;
         return pull(records_max, bytes_max);
     };
     return feed;
@@ -33,7 +34,6 @@ void ItemPuller::rethrow() {
 
 // What was pulled before an exception still goes its way; the exception comes at the next call.
 Result<ItemChunk> ItemPuller::pull(std::uint64_t records_max, std::uint64_t bytes_max) {
-    const py::gil_scoped_acquire gil;
     ItemChunk chunk;
     try {
         while (!raised_ && !ended_ && chunk.records < records_max &&

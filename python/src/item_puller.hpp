@@ -16,7 +16,7 @@ namespace py = pybind11;
 inline constexpr char kRawItem = 0;     // the item is bytes, these
 inline constexpr char kPickledItem = 1; // its pickle
 
-// Threads: the one that called the engine. Takes the GIL.
+// Threads: the one that called the engine, or that of an ItemPump.
 class ItemPuller {
   public:
     // `iterator` is asked for no more than the engine asks for.
@@ -25,7 +25,7 @@ class ItemPuller {
     ItemPuller &operator=(const ItemPuller &) = delete;
 
     ItemFeed feed();
-    // The next items, as ItemFeed::pull.
+    // The next items, as ItemFeed::pull. Needs the GIL.
     Result<ItemChunk> pull(std::uint64_t records_max, std::uint64_t bytes_max);
     // Raises what the iterator, or a pickle, raised.
     void rethrow();

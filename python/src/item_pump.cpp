@@ -1,6 +1,9 @@
 #include "item_pump.hpp"
 
 #include <chrono>
+#include <utility>
+
+#include "gil.hpp"
 
 namespace gristmill::python {
 
@@ -20,7 +23,7 @@ void ItemPump::serve() {
 
 // False: nothing will be wanted any more.
 bool ItemPump::wait_until_wanted() {
-    const py::gil_scoped_release released;
+    const GilRelease released;
     std::unique_lock lock(mutex_);
     news_.wait(lock, [&] { return ended() || (records_max_ > 0 && !full()); });
     return !ended();
