@@ -101,6 +101,8 @@ def _open_file(file: Any) -> _core.Source:
 def _gives_its_descriptors_bytes(file: Any) -> bool:
     if isinstance(file, (io.BufferedReader, io.BufferedRandom)):
         file = file.raw
+        if not isinstance(file, io.IOBase):
+            return False
     if isinstance(file, io.IOBase):
         return isinstance(file, (io.FileIO, socket.SocketIO))
     return not hasattr(file, "do_handshake")  # a socket that encrypts

@@ -181,12 +181,9 @@ class Stream:
         """
         if self._run.items:
             raise TypeError("results of items are objects, not bytes: iterate over the stream")
-        if self._records.left():
-            raise GristmillError(
-                f"{self._records.left()} records of the last batch have not been taken yet; take"
-                " either records or batches"
-            )
-        return _Batches(self._run, copy)
+        batches = _Batches(self._run, self._records, copy)
+        batches.check()
+        return batches
 
     @property
     def report(self) -> Report:
@@ -223,14 +220,23 @@ class Stream:
 class _Batches:
     """No generator: after a BufferError it can be asked again."""
 
-    def __init__(self, run: OpenRun, copy: bool) -> None:
+    def __init__(self, run: OpenRun, records: Any, copy: bool) -> None:
         self._run = run
+        self._records = records
         self._copy = copy
+
+    def check(self) -> None:
+        if self._records.left():
+            raise GristmillError(
+                f"{self._records.left()} records of the last batch have not been taken yet; take"
+                " either records or batches"
+            )
 
     def __iter__(self) -> "_Batches":
         return self
 
     def __next__(self) -> Any:
+        self.check()
         if not self._run.advance():
             raise StopIteration
         view = self._run.view()

@@ -1,5 +1,4 @@
 // Streams: output that is taken while the run goes on.
-#include "gil.hpp"
 #include "stream_handle.hpp"
 
 #include <cstring>
@@ -8,6 +7,7 @@
 #include "bindings.hpp"
 #include "conversions.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 #include "record/framing_rules.hpp"
 #include "signals.hpp"
 
