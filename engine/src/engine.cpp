@@ -22,6 +22,7 @@ constexpr std::uint64_t kBatchBytesMax = kMiB;     // larger ones fall out of th
 constexpr std::uint64_t kCommandBytesMax = 8 * kMiB;
 constexpr std::uint64_t kCommandWallNs = 50'000'000;
 constexpr std::uint64_t kRingBytesMax = 8 * kMiB;  // of one worker's output; stays warm
+constexpr std::uint64_t kLargeRingBytes = 64 * kMiB;
 
 } // namespace
 
@@ -46,9 +47,7 @@ struct Engine::State {
     }
     input::IngressLimits ingress_limits(const Payload &payload, const RunOptions &run,
                                         work::OutputMode mode) const;
-    std::uint64_t ring_bytes(const RunOptions &run) const {
-        return std::min({run.memory_bytes / 2 / workers(), kRingBytesMax, os::file_bytes_limit()});
-    }
+    std::uint64_t ring_bytes(const RunOptions &run) const;
     Result<Employed> employ(const Payload &payload, const RunOptions &run);
     Result<std::unique_ptr<Run>> begin(const Payload &payload, Input input, const RunOptions &run,
                                        output::Sink &sink, work::OutputMode mode,
@@ -106,6 +105,16 @@ input::IngressLimits Engine::State::ingress_limits(const Payload &payload, const
                                       run.memory_bytes / (4 * workers()));
     limits.output_bytes_max = mode == work::OutputMode::ring ? ring_bytes(run) / 2 : 0;
     return limits;
+}
+
+// Small enough to stay warm; but batches that were asked to be large should fit, several of them.
+std::uint64_t Engine::State::ring_bytes(const RunOptions &run) const {
+    constexpr std::uint64_t record_bytes = 512; // of output, a guess
+    const std::uint64_t asked = run.batch_bytes.value_or(
+        std::min(run.batch_records.value_or(0), kLargeRingBytes / record_bytes) * record_bytes);
+    const std::uint64_t usual =
+        std::max(kRingBytesMax, 4 * std::min(asked, kLargeRingBytes / 4));
+    return std::min({run.memory_bytes / 2 / workers(), usual, os::file_bytes_limit()});
 }
 
 // A run whose workers are awake.

@@ -12,7 +12,7 @@
 namespace gristmill::input {
 
 namespace {
-constexpr std::uint64_t kWindowBytes = kMiB;
+constexpr std::uint64_t kWindowBytes = 128 * kKiB;
 }
 
 SequentialCutter::SequentialCutter(int fd, std::uint64_t file_bytes, std::uint64_t origin,
