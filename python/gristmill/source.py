@@ -113,11 +113,11 @@ def _buffered(file: Any) -> bytes:
     wait for whoever writes."""
     if not isinstance(file, io.BufferedReader):
         return b""
-    file.raw.readinto = lambda _: None  # type: ignore[attr-defined]  # nothing there yet
+    file.raw.readinto = lambda _: None  # nothing there yet
     try:
         held = len(file.peek())
     finally:
-        del file.raw.readinto  # type: ignore[attr-defined]
+        del file.raw.readinto
     return file.read(held) if held else b""
 
 

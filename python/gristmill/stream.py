@@ -167,7 +167,8 @@ class Stream:
         self._records = _core.walk_lists(run.next_list)
 
     def __iter__(self) -> Iterator[Any]:
-        return self._records
+        records: Iterator[Any] = self._records
+        return records
 
     def __next__(self) -> Any:
         return next(self._records)
