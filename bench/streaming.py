@@ -17,6 +17,7 @@ writing of a record into a pipe to its result, for records that come one by one.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -27,7 +28,7 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 import environment
 import gristmill as gm
@@ -141,15 +142,29 @@ def compare(name: str, folder: Path, arguments: argparse.Namespace) -> Dict[str,
     return row
 
 
-def compare_upper(folder: Path, arguments: argparse.Namespace) -> Dict[str, Any]:
+def compare_upper(folder: Path, kept: bool, arguments: argparse.Namespace) -> Dict[str, Any]:
+    """``kept``: engine and executor stay from call to call; else each call makes its own."""
     path = folder / "light.jsonl"
+    with contextlib.ExitStack() as stack:
+        engine = stack.enter_context(gm.Engine(workers=arguments.workers)) if kept else None
+        pool = stack.enter_context(ProcessPoolExecutor(arguments.workers)) if kept else None
+        return compare_upper_with(engine, pool, path, arguments)
 
+
+def compare_upper_with(
+    engine: Optional[gm.Engine], kept: Optional[ProcessPoolExecutor], path: Path, arguments: argparse.Namespace
+) -> Dict[str, Any]:
     def ours() -> None:
-        for _ in gm.stream(upper_batch, path, workers=arguments.workers).batches(copy=False):
-            pass
+        stream = (
+            engine.stream(upper_batch, path)
+            if engine
+            else gm.stream(upper_batch, path, workers=arguments.workers)
+        )
+        drain(stream)
 
     def executor(chunk: int) -> None:
-        with ProcessPoolExecutor(arguments.workers) as pool:
+        with contextlib.ExitStack() as stack:
+            pool = kept or stack.enter_context(ProcessPoolExecutor(arguments.workers))
             for _ in pool.map(bytes.upper, path.read_bytes().split(b"\n")[:-1], chunksize=chunk):
                 pass
 
@@ -164,7 +179,8 @@ def compare_upper(folder: Path, arguments: argparse.Namespace) -> Dict[str, Any]
     medians = {name: statistics.median(each) for name, each in times.items()}
     best = min(median for name, median in medians.items() if name.startswith("executor"))
     ratio = best / medians["gristmill"]
-    print(f"bytes.upper, batches by stream: executor {ratio:.1f}   goal: >= 20", flush=True)
+    what = "kept" if engine else "made for each call"
+    print(f"bytes.upper, batches by stream, {what}: executor {ratio:.1f}   goal: >= 20", flush=True)
     return {"medians": medians, "executor_ratio": ratio}
 
 
@@ -213,7 +229,8 @@ def main() -> None:
             "command": "bench/streaming.py " + " ".join(sys.argv[1:]),
             "environment": environment.describe(),
             "rows": [compare(name, Path(folder), arguments) for name in SHARES],
-            "upper": compare_upper(Path(folder), arguments),
+            "upper": compare_upper(Path(folder), False, arguments),
+            "upper_kept": compare_upper(Path(folder), True, arguments),
             "latency_ms": latency(arguments),
         }
     if arguments.json:
