@@ -12,6 +12,7 @@ import pytest
 
 import gristmill as gm
 from gristmill import progress
+from gristmill import source as source_of
 
 
 class Terminal(io.StringIO):
@@ -155,8 +156,18 @@ def test_sources_that_are_not_there(without_tqdm, shown, tmp_path):
     with pytest.raises(gm.SourceError):
         gm.run("identity", tmp_path / "missing", progress=True)
     assert "Traceback" not in out.getvalue()
-    with progress.shown(True, [b"missing"], 1) as tell:
+    with progress.shown(True, source_of.resolve(str(tmp_path / "missing")), 1) as tell:
         tell(0, 0, 0, 0, 0, 0.0)
+
+
+def test_a_pipe_has_no_size_to_be_compared_with(without_tqdm, shown):
+    out = shown(Terminal())
+    reading, writing = os.pipe()
+    os.write(writing, b"record\n" * 40)
+    os.close(writing)
+    assert gm.run("identity", reading, progress=True).read == 40
+    os.close(reading)
+    assert "40 records" in out.getvalue() and "%" not in out.getvalue()
 
 
 def test_the_command_line_shows_it_on_a_terminal(source):
