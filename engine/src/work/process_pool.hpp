@@ -100,6 +100,7 @@ class ProcessPool final : public WorkerHost {
     void set_cpus(const Plan &plan);
     Result<void> write_order(const WorkOrder &order);
     void spawn(std::uint32_t worker);
+    bool holds_batch(std::uint32_t worker) const;
     void kill_idle();
     void kill(std::uint32_t worker);
     void send(NurseryRequest::Kind kind, std::uint32_t worker);

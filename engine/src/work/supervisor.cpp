@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint64_t kNurseryPatienceNs = 1'000'000'000;
 constexpr std::uint32_t kDeathsAtStartMax = 3;  // in a row, before any worker had a payload
+constexpr std::uint64_t kOutsideFactor = 4; // and getting a claimed batch to the payload, so many
+constexpr std::uint64_t kOutsideNsMin = 2'000'000'000;
 constexpr std::uint64_t kMakingFactor = 20; // making a payload may take so many timeouts
 constexpr std::uint64_t kMakingNsMin = 2'000'000'000;
 constexpr std::uint32_t kKillsAtStartMax = 100; // of them, from outside
@@ -52,8 +54,10 @@ Result<void> ProcessPool::supervise() {
     return {};
 }
 
-// A worker that makes no progress inside its payload for longer than the timeout is ended. Time in
-// which nobody looked (the job was stopped) does not count.
+// A worker that makes no progress inside its payload for longer than the timeout is ended. So is one
+// that holds a batch and does not come to its payload, as if it were stopped: reading may take a
+// while, so later, and no record is to blame. Time in which nobody looked (the job was stopped) does
+// not count.
 void ProcessPool::check_progress(std::uint64_t now_ns) {
     if (timeout_ns_ == 0)
         return;
@@ -63,18 +67,33 @@ void ProcessPool::check_progress(std::uint64_t now_ns) {
         Worker &worker = workers_[i];
         const std::uint64_t progress = state().slot(i).progress.load();
         const bool inside = progress % 2 == 1;
-        if (!inside || progress != worker.progress || worker.stuck_since_ns == 0 || was_away)
+        if ((!inside && !holds_batch(i)) || progress != worker.progress ||
+            worker.stuck_since_ns == 0 || was_away)
             worker.stuck_since_ns = now_ns;
         worker.progress = progress;
         const bool making = state().slot(i).started.load() != state().run_id();
-        const std::uint64_t limit_ns =
-            making ? std::max(kMakingFactor * timeout_ns_, kMakingNsMin) : timeout_ns_;
-        if (worker.alive && inside && !worker.asked_to_die &&
-            now_ns - worker.stuck_since_ns >= limit_ns) {
-            worker.timed_out = true;
+        std::uint64_t limit_ns = timeout_ns_;
+        if (!inside)
+            limit_ns = std::max(kOutsideFactor * timeout_ns_, kOutsideNsMin);
+        else if (making)
+            limit_ns = std::max(kMakingFactor * timeout_ns_, kMakingNsMin);
+        if (worker.alive && !worker.asked_to_die && now_ns - worker.stuck_since_ns >= limit_ns) {
+            worker.timed_out = inside;
             kill(i);
         }
     }
+}
+
+bool ProcessPool::holds_batch(std::uint32_t worker) const {
+    const RunState run = state();
+    const std::uint64_t published = run.header().published.load();
+    for (std::uint64_t s = run.header().head.load(); s < published; ++s) {
+        const ring::StateWord word = ring::StateWord::unpack(run.entry(s).state.load());
+        if (word.state == ring::EntryState::claimed && word.worker == worker &&
+            word.incarnation == workers_[worker].incarnation)
+            return true;
+    }
+    return false;
 }
 
 Result<void> ProcessPool::handle_exits() {
