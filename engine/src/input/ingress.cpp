@@ -398,37 +398,31 @@ Ingress::Step Ingress::publish_items() {
     return ended ? end() : Step::went_on;
 }
 
-void Ingress::publish(BatchInput input, const SpooledCut *spooled) {
-    input.source_slot = slot_;
-    input.source = static_cast<std::uint32_t>(source_bytes_.size() - 1);
-    input.origin = spooled ? spooled->origin : origin_;
-    {
-        const std::lock_guard lock(retired_mutex_);
-        ++opened_[slot_].batches_out;
-    }
-    if (spooled)
-        feed_->published(publisher_.published(), *spooled);
-    publisher_.publish(input, input.end - input.begin, ring::kNoHome);
+void Ingress::publish(const BatchInput &input, const SpooledCut *spooled) {
+    publisher_.publish(of_current(input, spooled), input.end - input.begin, ring::kNoHome);
 }
 
 // Nobody needs to work on it: it has failed already.
-void Ingress::publish_oversized(BatchInput input, const SpooledCut *spooled) {
-    input.source_slot = slot_;
-    input.source = static_cast<std::uint32_t>(source_bytes_.size() - 1);
-    input.origin = spooled ? spooled->origin : origin_;
+void Ingress::publish_oversized(const BatchInput &input, const SpooledCut *spooled) {
     ring::BatchResult result;
     result.fault = ring::Fault::record;
     result.begin = input.begin;
     result.end = input.end;
     result.read = result.failed = 1;
-    {
-        const std::lock_guard lock(retired_mutex_);
-        ++opened_[slot_].batches_out;
-    }
+    publisher_.publish_done(of_current(input, spooled), result);
+    state_.header().egress_event.notify(); // no worker will
+}
+
+// A batch of the current source, that is published next.
+BatchInput Ingress::of_current(BatchInput input, const SpooledCut *spooled) {
+    input.source_slot = slot_;
+    input.source = static_cast<std::uint32_t>(source_bytes_.size() - 1);
+    input.origin = spooled ? spooled->origin : origin_;
     if (spooled)
         feed_->published(publisher_.published(), *spooled);
-    publisher_.publish_done(input, result);
-    state_.header().egress_event.notify(); // no worker will
+    const std::lock_guard lock(retired_mutex_);
+    ++opened_[slot_].batches_out;
+    return input;
 }
 
 Ingress::Step Ingress::end_source() {

@@ -117,8 +117,9 @@ class Ingress {
     std::optional<std::uint16_t> free_slot();
     std::optional<std::uint64_t> next_bytes();
     bool may_publish(std::uint64_t bytes);
-    void publish(ring::BatchInput input, const SpooledCut *spooled = nullptr);
-    void publish_oversized(ring::BatchInput input, const SpooledCut *spooled = nullptr);
+    void publish(const ring::BatchInput &input, const SpooledCut *spooled = nullptr);
+    void publish_oversized(const ring::BatchInput &input, const SpooledCut *spooled = nullptr);
+    ring::BatchInput of_current(ring::BatchInput input, const SpooledCut *spooled);
     void use_slot(Opened opened, int fd, std::uint64_t bytes);
     void close_if_done(std::uint16_t slot);
     bool needs_cutter() const;
