@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "preload/faulty_io.h"
 #include "support/feeder.hpp"
+#include "support/gzip.hpp"
 #include "support/oracle.hpp"
 #include "support/runs.hpp"
 
@@ -44,20 +44,6 @@ std::string lines(Random &random, std::size_t bytes, std::size_t length_max) {
         data += '\n';
     }
     return data;
-}
-
-std::string gzipped(const std::string &data) {
-    z_stream zlib{};
-    deflateInit2(&zlib, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-    std::string packed(deflateBound(&zlib, data.size()) + 32, '\0');
-    zlib.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(data.data()));
-    zlib.avail_in = static_cast<uInt>(data.size());
-    zlib.next_out = reinterpret_cast<Bytef *>(packed.data());
-    zlib.avail_out = static_cast<uInt>(packed.size());
-    EXPECT_EQ(deflate(&zlib, Z_FINISH), Z_STREAM_END);
-    packed.resize(zlib.total_out);
-    deflateEnd(&zlib);
-    return packed;
 }
 
 // One kind of source, fed with data; `packed`: by a compressed file.

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "support/feeder.hpp"
+#include "support/gzip.hpp"
 #include "support/oracle.hpp"
 #include "support/runs.hpp"
 
@@ -32,21 +32,6 @@ std::string frames(Random &random, std::size_t count) {
         bytes += record;
     }
     return bytes;
-}
-
-// One member.
-std::string gzipped(const std::string &data) {
-    z_stream zlib{};
-    deflateInit2(&zlib, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-    std::string packed(deflateBound(&zlib, data.size()) + 32, '\0');
-    zlib.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(data.data()));
-    zlib.avail_in = static_cast<uInt>(data.size());
-    zlib.next_out = reinterpret_cast<Bytef *>(packed.data());
-    zlib.avail_out = static_cast<uInt>(packed.size());
-    EXPECT_EQ(deflate(&zlib, Z_FINISH), Z_STREAM_END);
-    packed.resize(zlib.total_out);
-    deflateEnd(&zlib);
-    return packed;
 }
 
 // What a stream gives: all batches joined.

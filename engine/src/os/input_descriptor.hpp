@@ -13,7 +13,7 @@
 namespace gristmill::os {
 
 // Reads without ever blocking, and without changing the file description of whoever gave the
-// descriptor: what can be is opened anew through /proc, sockets are asked not to wait.
+// descriptor: pipes are opened anew through /proc, sockets are asked not to wait, others polled first.
 //
 // Threads: one at a time.
 // Owns:    a descriptor of its own.
