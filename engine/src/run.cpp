@@ -22,6 +22,17 @@ work::KeepNotes notes_to_keep(const RunOptions &options) {
                : work::KeepNotes::none;
 }
 
+constexpr std::uint64_t kSmallBatchBytes = 64 * kKiB;
+constexpr std::uint64_t kSmallBatchRecords = 2000;
+
+// Small batches that are asked for need a longer ring.
+std::uint32_t ring_entries(const RunState &state, const RunOptions &options) {
+    const std::uint32_t workers = state.header().workers;
+    const bool small = options.batch_records ? *options.batch_records <= kSmallBatchRecords
+                                             : options.batch_bytes && *options.batch_bytes <= kSmallBatchBytes;
+    return small ? RunState::entries_for_small_batches(workers) : RunState::entries_for(workers);
+}
+
 std::vector<store::ReleaseCounters> release_counters(const RunState &state) {
     std::vector<store::ReleaseCounters> counters;
     for (std::uint32_t i = 0; i < state.header().workers; ++i)
@@ -103,7 +114,7 @@ Result<void> Run::start(const Plan &plan, output::Sink &sink) {
     if (!prepared)
         return prepared.error();
     const RunState state = host_.state();
-    state.reset();
+    state.reset(ring_entries(state, parts_.options));
     const Input &input = parts_.input;
     ingress_ = std::make_unique<input::Ingress>(state, input.sources,
                                                 input.items ? &*input.items : nullptr,

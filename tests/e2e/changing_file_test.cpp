@@ -14,7 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class ChangingFile : public ::testing::TestWithParam<bool> {
+enum class Cut { arithmetic, sequential, handed_over };
+
+class ChangingFile : public ::testing::TestWithParam<Cut> {
   protected:
     // A first batch that waits at the gate, and much behind it that is read only later.
     ChangingFile() {
@@ -24,9 +26,12 @@ class ChangingFile : public ::testing::TestWithParam<bool> {
         path_ = scratch_.write("input", text_);
     }
 
-    // By arithmetic extents, or cut by one forward pass.
+    // By arithmetic extents; or cut by one forward pass, and read again by workers, or, where
+    // batches are small, read once.
     RunOptions options() const {
-        RunOptions run = GetParam() ? with_batch_records(200) : with_batch_bytes(4096);
+        RunOptions run = GetParam() == Cut::arithmetic
+                             ? with_batch_bytes(4096)
+                             : with_batch_records(GetParam() == Cut::sequential ? 200 : 20);
         run.memory_bytes = memory_bytes_min(kWorkers);
         return run;
     }
@@ -97,6 +102,7 @@ TEST_P(ChangingFile, Grown) {
     ASSERT_TRUE(ran.ok()) << ran.error().message;
     EXPECT_TRUE(read_file(out_) == text_);
     EXPECT_EQ(ran->report.input_bytes, text_.size());
+    EXPECT_EQ(ran->report.spool_slots > 0, GetParam() == Cut::handed_over);
 }
 
 // It lacked its last delimiter when it was opened; what came later does not end the record.
@@ -109,9 +115,16 @@ TEST_P(ChangingFile, GrownBehindAnOpenRecord) {
     EXPECT_TRUE(read_file(out_) == text_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cut, ChangingFile, ::testing::Values(false, true),
+INSTANTIATE_TEST_SUITE_P(Cut, ChangingFile, ::testing::Values(Cut::arithmetic, Cut::sequential, Cut::handed_over),
                          [](const auto &given) {
-                             return given.param ? "Sequential" : "Arithmetic";
+                             switch (given.param) {
+                             case Cut::arithmetic:
+                                 return "Arithmetic";
+                             case Cut::sequential:
+                                 return "Sequential";
+                             default:
+                                 return "HandedOver";
+                             }
                          });
 
 } // namespace

@@ -20,6 +20,14 @@ ByteSource::ByteSource(os::InputDescriptor input, std::string buffered, std::str
     raw_bytes_ = bytes.size();
 }
 
+ByteSource ByteSource::of_file(os::InputDescriptor input, std::uint64_t file_bytes,
+                               std::string name) {
+    ByteSource source(std::move(input), {}, std::move(name));
+    source.detected_ = true;
+    source.file_bytes_ = file_bytes;
+    return source;
+}
+
 Result<void> ByteSource::decode_ahead(std::uint64_t bytes_max) {
     auto source = std::make_unique<ByteSource>(std::move(*this));
     name_ = source->name_;
@@ -67,6 +75,10 @@ ByteSource::Read ByteSource::read(std::span<std::byte> room) {
 }
 
 ByteSource::Read ByteSource::read_raw(std::span<std::byte> room) {
+    if (file_bytes_) {
+        room = room.first(std::min<std::uint64_t>(room.size(), *file_bytes_ - raw_bytes_));
+        raw_ended_ = raw_ended_ || room.empty();
+    }
     if (raw_ended_)
         return {Got::end, 0};
     const os::InputDescriptor::Read read = input_.read(room);
@@ -78,6 +90,10 @@ ByteSource::Read ByteSource::read_raw(std::span<std::byte> room) {
         return {Got::nothing_yet, 0};
     case os::InputDescriptor::Got::end:
         raw_ended_ = true;
+        if (file_bytes_)
+            return fail({ErrorKind::source, name_ + " shrank from " + std::to_string(*file_bytes_) +
+                                                " to " + std::to_string(raw_bytes_) +
+                                                " bytes while it was read"});
         return {Got::end, 0};
     case os::InputDescriptor::Got::failed:
         break;

@@ -32,6 +32,9 @@ class ByteSource {
 
     // `buffered`: bytes that come before what the descriptor gives. `name`: for people.
     ByteSource(os::InputDescriptor input, std::string buffered, std::string name);
+    // A file that is not compressed, of so many bytes: growth is ignored, shrinking is a failure.
+    static ByteSource of_file(os::InputDescriptor input, std::uint64_t file_bytes,
+                              std::string name);
 
     // From now on it is decoded by a thread of its own, about so many bytes ahead. For files only: they
     // never keep anybody waiting. Errors: ErrorKind::system; then nothing has changed.
@@ -61,6 +64,7 @@ class ByteSource {
     bool raw_ended_ = false;
     std::unique_ptr<Decoder> decoder_; // none: the bytes are what they are
     std::uint64_t raw_bytes_ = 0;
+    std::optional<std::uint64_t> file_bytes_; // where it ends, if that is known
     std::optional<Error> failure_;
     std::unique_ptr<DecodeAhead> ahead_; // has all but the name
 };

@@ -21,10 +21,6 @@ bool fixed_batches(const RunOptions &options) {
 constexpr std::uint32_t kLookAheadAdapting = 2; // ready batches per worker (rule R5)
 constexpr std::uint32_t kLookAheadSettled = 8;
 constexpr std::uint64_t kItemsMax = 65536; // of one batch
-constexpr std::uint64_t kItemSlotBytes = 256 * kKiB;
-constexpr std::size_t kDecodersMax = 8; // compressed files at a time
-constexpr std::uint64_t kSlotBytesMin = 64 * kKiB;
-constexpr std::uint64_t kSlotBytesMax = 8 * kMiB;
 
 ring::PublishLimits publish_limits(const IngressLimits &limits) {
     ring::PublishLimits publish;
@@ -60,26 +56,16 @@ Ingress::Ingress(RunState state, const Sources &sources, const ItemFeed *items,
     state.header().publisher_is_egress.store(1);
 }
 
-bool Ingress::needs_cutter() const {
-    switch (options_.framing.kind) {
-    case Framing::Kind::delimiter:
-        return options_.batch_records || record::has_border(options_.framing.delimiter);
-    case Framing::Kind::fixed:
-        return false;
-    case Framing::Kind::u32le:
-        return true;
-    }
-    return true;
-}
-
 // While the sizer adapts, and near the end, few batches lie ready, so that its decisions take
 // effect at once. Otherwise many do: one wake of this thread then serves many claims.
 std::uint32_t Ingress::look_ahead() {
     const std::uint32_t workers = limits_.workers;
-    if (items_ || current_ == Current::stream)
-        return kLookAheadAdapting * workers; // nobody knows how many are left
+    if (items_)
+        return kLookAheadAdapting * workers;
     if (fixed_batches(options_))
         return ring_entries_;
+    if (current_ == Current::stream)
+        return kLookAheadAdapting * workers; // nobody knows how many are left
     const std::lock_guard lock(retired_mutex_);
     const std::uint64_t left = whole_bytes_ - std::min(whole_bytes_, position_);
     const std::uint64_t ahead = std::uint64_t{kLookAheadSettled} * workers;
@@ -137,7 +123,7 @@ Ingress::Step Ingress::advance() {
     if (failure_)
         return fail(std::move(*failure_));
     if (feed_)
-        feed_->reclaim(publisher_);
+        feed_->reclaim(publisher_, SpoolFeed::Look::quick);
     if (items_)
         return publish_items();
     switch (current_) {
@@ -149,112 +135,6 @@ Ingress::Step Ingress::advance() {
         break;
     }
     return position_ >= whole_bytes_ ? end_source() : publish_divided();
-}
-
-std::optional<std::uint16_t> Ingress::free_slot() {
-    const std::lock_guard lock(retired_mutex_);
-    for (std::uint16_t slot = 0; slot < opened_.size(); ++slot)
-        if (!opened_[slot].in_use)
-            return slot;
-    return std::nullopt;
-}
-
-Ingress::Step Ingress::open_next() {
-    const std::size_t index = source_bytes_.size();
-    if (index == sources_.size())
-        return end();
-    const std::optional<std::uint16_t> slot = free_slot();
-    if (!slot || !publisher_.window_open()) // an error needs an entry, too
-        return Step::no_room;
-    Result<OpenedSource> opened = take_opened(index);
-    source_bytes_.push_back(0);
-    if (!opened)
-        return fail(std::move(opened.error()));
-    slot_ = *slot;
-    position_ = 0;
-    if (opened->compressed_file)
-        open_ahead();
-    return opened->stream ? begin_stream(std::move(*opened->stream))
-                          : begin_file(std::move(opened->file));
-}
-
-Result<OpenedSource> Ingress::take_opened(std::size_t index) {
-    if (opened_ahead_.empty())
-        return open_source(sources_[index]);
-    Result<OpenedSource> opened = std::move(opened_ahead_.front());
-    opened_ahead_.pop_front();
-    return opened;
-}
-
-// Compressed files that come next are decoded at the same time, each as far as its share of the input
-// budget goes.
-void Ingress::open_ahead() {
-    const std::size_t files = std::min<std::size_t>(limits_.workers, kDecodersMax);
-    std::size_t next = source_bytes_.size() + opened_ahead_.size();
-    for (; opened_ahead_.size() + 1 < files && next < sources_.size(); ++next) {
-        if (!may_be_opened_early(sources_[next]))
-            return;
-        Result<OpenedSource> opened = open_source(sources_[next]);
-        if (opened && opened->compressed_file) // without a thread it is decoded in its turn
-            static_cast<void>(opened->stream->decode_ahead(limits_.input_bytes / (4 * files)));
-        opened_ahead_.push_back(std::move(opened));
-    }
-}
-
-void Ingress::use_slot(Opened opened, int fd, std::uint64_t bytes) {
-    const std::lock_guard lock(retired_mutex_);
-    opened_[slot_] = std::move(opened);
-    opened_[slot_].in_use = true;
-    table_.set(slot_, fd, bytes);
-}
-
-Ingress::Step Ingress::begin_file(FileSource file) {
-    const int fd = file.fd.get();
-    file_bytes_ = whole_bytes_ = source_bytes_.back() = file.bytes;
-    origin_ = file.origin;
-    use_slot({std::move(file)}, fd, file_bytes_);
-    if (fd >= 0)
-        os::advise_sequential(fd);
-    if (options_.framing.kind == Framing::Kind::fixed)
-        whole_bytes_ = round_down(whole_bytes_, options_.framing.record_bytes);
-    cutter_.reset();
-    if (needs_cutter())
-        cutter_.emplace(fd, file_bytes_, origin_, options_.framing, options_.max_record_bytes,
-                        options_.test_read_bytes);
-    if (sources_.size() == 1) {
-        const std::lock_guard lock(retired_mutex_);
-        sizer_.begin_source(file_bytes_);
-    }
-    current_ = Current::file;
-    return Step::went_on;
-}
-
-Result<void> Ingress::make_feed() {
-    if (feed_)
-        return {};
-    const std::uint64_t usual = items_ ? kItemSlotBytes
-                                       : std::max(limits_.batch_bytes_max,
-                                                  options_.batch_bytes.value_or(0));
-    const std::uint64_t room = std::min(limits_.input_bytes, os::file_bytes_limit());
-    const std::uint64_t most = room / (2 * (std::uint64_t{limits_.workers} + 1));
-    const std::uint64_t bytes = std::min(
-        std::clamp(std::min(usual, most), kSlotBytesMin, kSlotBytesMax), room / 4);
-    Result<SpoolFeed> feed = SpoolFeed::create(bytes, room);
-    if (!feed)
-        return feed.error();
-    feed_.emplace(std::move(*feed));
-    return {};
-}
-
-Ingress::Step Ingress::begin_stream(ByteSource stream) {
-    if (Result<void> made = make_feed(); !made)
-        return fail(std::move(made.error()));
-    use_slot({}, feed_->fd(), record::kUnknownBytes);
-    feed_->begin(std::move(stream), "'" + source_name() + "'", options_.framing,
-                 options_.max_record_bytes, options_.test_read_bytes);
-    current_ = Current::stream;
-    wants_thread_ = !threaded_;
-    return wants_thread_ ? Step::no_room : Step::went_on;
 }
 
 Ingress::Step Ingress::publish_divided() {
@@ -350,17 +230,6 @@ Ingress::Step Ingress::publish_spooled() {
     return Step::went_on;
 }
 
-// The spool takes the place of a source that was opened.
-Result<void> Ingress::begin_items() {
-    source_bytes_.push_back(0);
-    if (Result<void> made = make_feed(); !made)
-        return made;
-    use_slot({}, feed_->fd(), record::kUnknownBytes);
-    const std::lock_guard lock(retired_mutex_);
-    sizer_.begin_source(1);
-    return {};
-}
-
 // One batch of items, as many as are worth one.
 Ingress::Step Ingress::publish_items() {
     if (!feed_)
@@ -425,30 +294,6 @@ BatchInput Ingress::of_current(BatchInput input, const SpooledCut *spooled) {
     return input;
 }
 
-Ingress::Step Ingress::end_source() {
-    const std::uint64_t partial = current_ == Current::file ? file_bytes_ - whole_bytes_ : 0;
-    if (partial > 0 && !publisher_.window_open())
-        return Step::no_room; // the failure that follows needs an entry
-    if (current_ == Current::stream) {
-        source_bytes_.back() = feed_->source().bytes();
-        feed_->end_source();
-    }
-    current_ = Current::none;
-    {
-        const std::lock_guard lock(retired_mutex_);
-        opened_[slot_].divided = true;
-        close_if_done(slot_);
-    }
-    if (partial == 0)
-        return Step::went_on;
-    const std::string &path = source_name();
-    return fail({ErrorKind::source,
-                 "'" + path + "' ends with a partial record: " + std::to_string(partial) + " of " +
-                     std::to_string(options_.framing.record_bytes) + " bytes (at byte " +
-                     std::to_string(whole_bytes_) + ")",
-                 path});
-}
-
 // All is published.
 Ingress::Step Ingress::end() {
     publisher_.end();
@@ -480,12 +325,6 @@ void Ingress::batch_retired(const BatchInput &input, const ring::BatchResult &re
         return;
     --opened_[input.source_slot].batches_out;
     close_if_done(input.source_slot);
-}
-
-void Ingress::close_if_done(std::uint16_t slot) {
-    Opened &opened = opened_[slot];
-    if (opened.in_use && opened.divided && opened.batches_out == 0)
-        opened = {};
 }
 
 } // namespace gristmill::input

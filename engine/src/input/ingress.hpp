@@ -123,6 +123,7 @@ class Ingress {
     void use_slot(Opened opened, int fd, std::uint64_t bytes);
     void close_if_done(std::uint16_t slot);
     bool needs_cutter() const;
+    bool reads_once(const FileSource &file) const;
     const std::string &source_name() const;
 
     RunState state_;

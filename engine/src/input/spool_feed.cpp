@@ -53,11 +53,18 @@ void SpoolFeed::published(std::uint64_t sequence, const SpooledCut &cut) {
     in_flight_.push_back({sequence, cut.slot, false});
 }
 
-std::size_t SpoolFeed::reclaim(const Publisher &publisher) {
+std::size_t SpoolFeed::reclaim(const Publisher &publisher, Look look) {
     std::size_t found = 0;
+    std::size_t open = 0;
     for (InFlight &batch : in_flight_) {
-        if (batch.released || !publisher.input_is_done(batch.sequence))
+        if (look == Look::quick && open > publisher.workers())
+            break; // they claim in order: what follows lies ready
+        if (batch.released)
             continue;
+        if (!publisher.input_is_done(batch.sequence)) {
+            ++open;
+            continue;
+        }
         spool_->release(batch.slot);
         batch.released = true;
         ++found;

@@ -45,8 +45,10 @@ class SpoolFeed {
 
     // The cut has become batch `sequence`, which holds its slot from now on.
     void published(std::uint64_t sequence, const SpooledCut &cut);
-    // Frees the slots of batches that are done. How many batches have become so.
-    std::size_t reclaim(const Publisher &publisher);
+    // Frees the slots of batches that are done. How many batches have become so. `quick` looks no
+    // further than what workers may have in hand.
+    enum class Look : std::uint8_t { quick, thorough };
+    std::size_t reclaim(const Publisher &publisher, Look look = Look::thorough);
 
   private:
     struct InFlight {

@@ -25,11 +25,13 @@ UniqueFd open_again(int fd) {
 
 } // namespace
 
-InputDescriptor InputDescriptor::own(UniqueFd fd) {
+InputDescriptor InputDescriptor::own(UniqueFd fd, std::uint64_t offset) {
     struct stat facts {};
     const bool file = ::fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode);
     ::fcntl(fd.get(), F_SETPIPE_SZ, kPipeBytes);
-    return InputDescriptor(std::move(fd), file ? Kind::file : Kind::unwaited);
+    InputDescriptor input(std::move(fd), file ? Kind::file : Kind::unwaited);
+    input.offset_ = offset;
+    return input;
 }
 
 Result<InputDescriptor> InputDescriptor::adopt(int fd, std::optional<std::uint64_t> offset,

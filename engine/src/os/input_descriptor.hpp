@@ -30,8 +30,8 @@ class InputDescriptor {
         std::uint64_t bytes = 0;
     };
 
-    // One that was opened by path, with O_NONBLOCK.
-    static InputDescriptor own(UniqueFd fd);
+    // One that was opened by path, with O_NONBLOCK; a file is read from `offset`.
+    static InputDescriptor own(UniqueFd fd, std::uint64_t offset = 0);
     // Somebody else's, which stays open and is not moved: a file is read from `offset`, or from where
     // it stands. Errors: ErrorKind::source.
     static Result<InputDescriptor> adopt(int fd, std::optional<std::uint64_t> offset,

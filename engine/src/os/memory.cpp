@@ -9,6 +9,7 @@
 #include <linux/memfd.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -45,8 +46,9 @@ Error memory_error(const char *what, std::uint64_t bytes) {
                                                      std::to_string(bytes) + " bytes");
 }
 
-std::byte *map(void *at, std::uint64_t bytes, int flags, int fd, std::uint64_t offset) {
-    void *data = ::mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, static_cast<off_t>(offset));
+std::byte *map(void *at, std::uint64_t bytes, int flags, int fd, std::uint64_t offset,
+               int protection = PROT_READ | PROT_WRITE) {
+    void *data = ::mmap(at, bytes, protection, flags, fd, static_cast<off_t>(offset));
     if (data == MAP_FAILED)
         return nullptr;
     ::madvise(data, bytes, MADV_DONTDUMP);
@@ -151,6 +153,19 @@ Result<Mapping> map_shared(int fd, std::uint64_t offset, std::uint64_t bytes) {
     if (!data)
         return memory_error("cannot map shared memory", bytes);
     return Mapping(data, bytes);
+}
+
+Result<Mapping> map_shared_readable(int fd, std::uint64_t offset, std::uint64_t bytes) {
+    bytes = round_up(bytes, kPageBytes);
+    std::byte *data = map(nullptr, bytes, MAP_SHARED, fd, offset, PROT_READ);
+    if (!data)
+        return memory_error("cannot map shared memory", bytes);
+    return Mapping(data, bytes);
+}
+
+bool address_space_unlimited() noexcept {
+    struct rlimit limit {};
+    return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
 Result<Mapping> map_mirrored(int fd, std::uint64_t bytes) {

@@ -49,6 +49,12 @@ bool punch_hole(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept;
 // Maps [offset, offset + bytes) of a memfd, read and write; the offset is a multiple of a page.
 Result<Mapping> map_shared(int fd, std::uint64_t offset, std::uint64_t bytes);
 
+// The same, to be read only. What lies behind the file's end must not be touched.
+Result<Mapping> map_shared_readable(int fd, std::uint64_t offset, std::uint64_t bytes);
+
+// May this process map without a limit (RLIMIT_AS)?
+bool address_space_unlimited() noexcept;
+
 // Makes the pages of the range, which begins at one, present and writable; false if the kernel
 // cannot (before Linux 5.14, or without memory).
 bool populate(std::span<std::byte> range) noexcept;

@@ -13,6 +13,7 @@ namespace gristmill::record {
 namespace {
 constexpr std::uint64_t kLoadStepBytes = 64 * kKiB;
 constexpr std::uint64_t kUsualBufferBytes = 16 * kMiB;
+constexpr std::uint64_t kScanStepBytes = 256 * kKiB;
 } // namespace
 
 ExtentReader::ExtentReader(InputBuffer &buffer, const Framing &framing,
@@ -38,11 +39,10 @@ bool ExtentReader::load(std::uint64_t until) {
         error_ = {.os_errno = ENOMEM, .offset = loaded_, .no_memory = true};
         return false;
     }
-    buffer_ptr_ = buffer_.data();
+    data_ = buffer_.data();
     const std::uint64_t wanted = until - loaded_;
-    const std::int64_t got =
-        os::pread_full(
-        extent_.fd, {buffer_ptr_ + used, wanted}, extent_.origin + loaded_, read_bytes_);
+    const std::int64_t got = os::pread_full(extent_.fd, {buffer_.data() + used, wanted},
+                                            extent_.origin + loaded_, read_bytes_);
     if (got < 0) {
         error_ = {.os_errno = errno, .offset = loaded_};
         return false;
@@ -55,11 +55,16 @@ bool ExtentReader::load(std::uint64_t until) {
     return true;
 }
 
-bool ExtentReader::read_records_starting_in(const FileExtent &extent) {
-    const std::uint64_t delimiter_bytes = framing_.delimiter.size();
+void ExtentReader::begin(const FileExtent &extent) {
     batch_.clear();
     tail_ = {};
+    counted_.reset();
     extent_ = extent;
+}
+
+bool ExtentReader::read_records_starting_in(const FileExtent &extent) {
+    const std::uint64_t delimiter_bytes = framing_.delimiter.size();
+    begin(extent);
     base_ = loaded_ = extent.begin < delimiter_bytes ? 0 : extent.begin - delimiter_bytes;
     if (!load(extent.end + over_read()))
         return false;
@@ -123,9 +128,9 @@ bool ExtentReader::skip_oversized(std::uint64_t &last) {
         error_ = {.os_errno = ENOMEM, .offset = loaded_, .no_memory = true};
         return false;
     }
-    buffer_ptr_ = buffer_.data();
+    data_ = buffer_.data();
     std::uint64_t offset = loaded_ - std::min(overlap, loaded_ - tail_.byte_offset);
-    std::byte *window = buffer_ptr_ + start;
+    std::byte *window = buffer_.data() + start;
     const std::uint64_t window_bytes = buffer_.capacity() - start;
     while (offset < extent_.file_bytes) {
         const std::uint64_t wanted = std::min(window_bytes, extent_.file_bytes - offset);
@@ -151,22 +156,61 @@ bool ExtentReader::skip_oversized(std::uint64_t &last) {
     return true;
 }
 
+// What lies in the spool is used where it is, unless a delimiter has to be added.
+bool ExtentReader::map() {
+    if (!extent_.spooled || extent_.end == extent_.file_bytes)
+        return false;
+    data_ = windows_.find(extent_.fd, extent_.origin + extent_.begin, extent_.end - extent_.begin);
+    if (!data_)
+        return false;
+    loaded_ = extent_.end;
+    return true;
+}
+
 bool ExtentReader::read_whole_records(const FileExtent &extent,
                                       std::optional<std::uint64_t> record_count) {
-    batch_.clear();
-    tail_ = {};
-    extent_ = extent;
+    begin(extent);
     base_ = loaded_ = extent.begin;
-    if (!load(extent.end))
+    RecordScan scan;
+    if (map())
+        scan = scan_records(loaded(), framing_);
+    else if (!load_and_scan(scan))
         return false;
-    const RecordScan scan = scan_records(loaded(), framing_);
     const bool may_lack = framing_.kind == Framing::Kind::delimiter &&
                           extent.end == extent.file_bytes;
     if (scan.count != record_count.value_or(scan.count) || (!scan.whole && !may_lack)) {
         error_ = {.offset = extent.begin, .changed = true};
         return false;
     }
+    if (scan.whole)
+        counted_ = scan.count;
     return finish(extent.begin, extent.end, scan.whole);
+}
+
+// A large extent in steps, each counted while it is in the cache.
+bool ExtentReader::load_and_scan(RecordScan &scan) {
+    const std::uint64_t end = std::min(extent_.end, extent_.file_bytes);
+    const std::uint64_t bytes = end - extent_.begin;
+    const bool one_byte = framing_.kind == Framing::Kind::delimiter && framing_.delimiter.size() == 1;
+    if (!one_byte || bytes <= kScanStepBytes) {
+        if (!load(end))
+            return false;
+        scan = scan_records(loaded(), framing_);
+        return true;
+    }
+    if (!buffer_.grow(bytes, 0)) {
+        error_ = {.os_errno = ENOMEM, .offset = loaded_, .no_memory = true};
+        return false;
+    }
+    while (loaded_ < end) {
+        const std::uint64_t before = loaded_ - base_;
+        if (!load(std::min(end, loaded_ + kScanStepBytes)))
+            return false;
+        scan.count += count_delimiters(loaded().subspan(before), framing_.delimiter);
+    }
+    scan.whole = ends_whole(loaded(), framing_);
+    scan.count += !scan.whole;
+    return true;
 }
 
 // Makes the batch of the bytes [first, last) of the file, and of what was skipped behind them.
@@ -180,7 +224,7 @@ bool ExtentReader::finish(std::uint64_t first, std::uint64_t last, bool whole) {
         if (batch_.delimiter_added)
             bytes += framing_.delimiter.size();
     }
-    batch_.data = {buffer_ptr_ + (first - base_), bytes};
+    batch_.data = {data_ + (first - base_), bytes};
     divide(batch_.data);
     if ((batch_.delimiter_added || batch_.ends_open) && last_record_apart_)
         set_last_record_apart();
@@ -190,7 +234,9 @@ bool ExtentReader::finish(std::uint64_t first, std::uint64_t last, bool whole) {
     }
     if (batch_.record_count > 0)
         mean_record_bytes_ = bytes / batch_.record_count;
-    buffer_.keep(std::max(kUsualBufferBytes, first - base_ + bytes + GM_BATCH_PADDING));
+    const std::uint64_t used = first - base_ + bytes + GM_BATCH_PADDING;
+    buffer_.keep(std::max({kUsualBufferBytes, used, used_before_}));
+    used_before_ = used;
     return true;
 }
 
@@ -218,9 +264,9 @@ bool ExtentReader::add_delimiter(std::uint64_t first, std::uint64_t last) {
         error_ = {.os_errno = ENOMEM, .offset = last, .no_memory = true};
         return false;
     }
-    buffer_ptr_ = buffer_.data();
-    std::memcpy(buffer_ptr_ + end, delimiter.data(), delimiter.size());
-    const ByteView open(buffer_ptr_ + (first - base_), last - first);
+    data_ = buffer_.data();
+    std::memcpy(buffer_.data() + end, delimiter.data(), delimiter.size());
+    const ByteView open(data_ + (first - base_), last - first);
     const ByteView ended(open.data(), open.size() + delimiter.size());
     batch_.ends_open = has_border(delimiter) &&
                        (scan_records(ended, framing_).count != scan_records(open, framing_).count ||
@@ -232,7 +278,7 @@ bool ExtentReader::add_delimiter(std::uint64_t first, std::uint64_t last) {
 // One segment, unless some record in it is too long.
 void ExtentReader::divide(ByteView data) {
     if (data.size() <= max_record_bytes_) {
-        batch_.record_count = scan_records(data, framing_).count;
+        batch_.record_count = counted_ ? *counted_ : scan_records(data, framing_).count;
         if (!data.empty())
             batch_.segments.push_back({0, data.size(), 0, batch_.record_count});
         return;

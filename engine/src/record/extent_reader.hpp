@@ -8,7 +8,9 @@
 #include <gristmill/options.hpp>
 
 #include "record/batch_view.hpp"
+#include "record/framing_rules.hpp"
 #include "record/input_buffer.hpp"
+#include "record/spool_windows.hpp"
 
 namespace gristmill::record {
 
@@ -19,6 +21,7 @@ struct FileExtent {
     std::uint64_t begin = 0; // bytes
     std::uint64_t end = 0;   // <= file_bytes
     std::uint64_t origin = 0; // where in the file the source's byte 0 lies, or would lie (mod 2^64)
+    bool spooled = false;     // the file is the spool, and the extent whole records there
 };
 
 struct ReadError {
@@ -29,7 +32,8 @@ struct ReadError {
 };
 
 // Threads: one.
-// Owns:    what is in the buffer; the view of a batch is valid until the next read.
+// Owns:    what is in the buffer, and windows of the spool; the view of a batch is valid until the
+//          next read.
 //
 // The extent rules, for delimiters without a border: a record starts at p in [begin, end) iff p
 // is the first byte of the file or the delimiter stands right before p, and p < file size. The
@@ -52,7 +56,9 @@ class ExtentReader {
     const ReadError &error() const { return error_; }
 
   private:
+    void begin(const FileExtent &extent);
     bool load(std::uint64_t until);
+    bool load_and_scan(RecordScan &scan);
     bool find_first(std::uint64_t &first);
     bool load_last(std::uint64_t first, std::uint64_t &last, bool &whole);
     bool skip_oversized(std::uint64_t &last);
@@ -61,18 +67,22 @@ class ExtentReader {
     bool add_delimiter(std::uint64_t first, std::uint64_t last);
     void divide(ByteView data);
     std::uint64_t over_read() const;
-    ByteView loaded() const { return {buffer_ptr_, loaded_ - base_}; }
+    bool map();
+    ByteView loaded() const { return {data_, loaded_ - base_}; }
 
     InputBuffer &buffer_;
     const Framing &framing_;
     const std::uint64_t max_record_bytes_;
     const std::uint64_t read_bytes_;
     const bool last_record_apart_;
-    std::byte *buffer_ptr_ = nullptr;
+    SpoolWindows windows_;
+    const std::byte *data_ = nullptr; // in the buffer, or in a window
     FileExtent extent_;
-    std::uint64_t base_ = 0;   // offset in the file of the first byte of the buffer
+    std::uint64_t base_ = 0;   // offset in the file of the first byte of data_
     std::uint64_t loaded_ = 0; // offset in the file behind the last byte loaded
     std::uint64_t mean_record_bytes_ = 128;
+    std::optional<std::uint64_t> counted_; // records of the extent, if that is known already
+    std::uint64_t used_before_ = 0;        // bytes of the buffer, by the batch before
     OversizedRecord tail_; // last record of the extent, left out unread; bytes = 0: none
     BatchView batch_;
     ReadError error_;

@@ -25,6 +25,7 @@ class Publisher {
     }
 
     std::uint64_t published() const { return next_; }
+    std::uint32_t workers() const { return state_.header().workers; }
 
     // Policy, not safety (rule R5): any value from 1 up is correct.
     void set_look_ahead(std::uint32_t look_ahead) {
@@ -125,9 +126,12 @@ class Publisher {
         return std::min(counted, ready);
     }
 
-    // In flight is what the entries say, counted anew each time: nothing to leak by a death.
-    bool within_budget(std::uint64_t bytes) const {
+    // In flight is what the entries say: nothing to leak by a death. They are counted anew only when
+    // what was published since the last count might not fit: what is done meanwhile makes it less.
+    bool within_budget(std::uint64_t bytes) {
         if (limits_.input_bytes == 0)
+            return true;
+        if (in_flight_bytes_max_ + bytes <= limits_.input_bytes)
             return true;
         std::uint64_t in_flight = 0;
         for (std::uint64_t s = state_.header().head.load(); s < next_; ++s) {
@@ -136,6 +140,7 @@ class Publisher {
                 (word.state == EntryState::ready || word.state == EntryState::claimed))
                 in_flight += state_.entry(s).input_bytes.load();
         }
+        in_flight_bytes_max_ = in_flight;
         return in_flight == 0 || in_flight + bytes <= limits_.input_bytes;
     }
 
@@ -152,12 +157,14 @@ class Publisher {
         const bool published = entry.state.compare_exchange_strong(expected, word.pack());
         GM_CHECK(published || !Rules::exact_state_word || !Rules::window_spans_ring);
         state_.header().published.store(++next_);
+        in_flight_bytes_max_ += bytes;
     }
 
     RunState<A> state_;
     PublishLimits limits_;
     std::uint64_t next_ = 0;
     std::uint32_t unflushed_ = 0;
+    std::uint64_t in_flight_bytes_max_ = 0; // at most so many are published and not done
 };
 
 } // namespace gristmill::ring

@@ -30,11 +30,15 @@ struct RunHeader {
     // Fixed for the life of the block.
     std::uint32_t workers = 0;
     std::uint32_t nodes = 0;
-    std::uint32_t entries = 0; // a power of two
+    std::uint32_t capacity = 0; // in entries, a power of two
     bool caller_works = false; // the coordinator's thread is the only worker, too
     std::uint64_t slots_offset = 0;
     std::uint64_t cursors_offset = 0;
     std::uint64_t entries_offset = 0;
+
+    // Fixed for a run, written by the coordinator before it begins.
+    std::uint32_t entries = 0; // of the ring: a power of two, at most the capacity
+    std::uint32_t entries_made = 0; // since the block was created
 
     // Written by the coordinator.
     alignas(64) Atomic<std::uint32_t> run{1};     // RunWord: which run, and whether it is over
@@ -153,20 +157,26 @@ class RunState {
     static std::uint32_t entries_for(std::uint32_t workers) {
         return std::bit_ceil(std::max<std::uint32_t>(64, 8 * workers));
     }
+    // The same, where batches are so small that a few dozen of them are worked off before anybody is
+    // awake to publish and retire.
+    static std::uint32_t entries_for_small_batches(std::uint32_t workers) {
+        return 16 * entries_for(workers);
+    }
     static std::uint64_t block_bytes(std::uint32_t workers, std::uint32_t nodes,
-                                     std::uint32_t entries) {
+                                     std::uint32_t capacity) {
         return round_up(sizeof(Header), 128) + workers * sizeof(Slot) +
-               round_up(nodes * sizeof(Cursor), 128) + entries * sizeof(Entry);
+               round_up(nodes * sizeof(Cursor), 128) + capacity * sizeof(Entry);
     }
 
-    // Lays a fresh state into zeroed memory of block_bytes(), aligned to 128.
+    // Lays a fresh state into zeroed memory of block_bytes(), aligned to 128, with a ring of so many
+    // entries.
     static RunState create(std::byte *block, std::uint32_t workers, std::uint32_t nodes,
-                           std::uint32_t entries) {
-        GM_CHECK(std::has_single_bit(entries) && workers > 0 && workers <= kWorkerSlotsMax);
+                           std::uint32_t capacity, std::uint32_t entries) {
+        GM_CHECK(std::has_single_bit(capacity) && workers > 0 && workers <= kWorkerSlotsMax);
         auto *header = new (block) Header;
         header->workers = workers;
         header->nodes = nodes;
-        header->entries = entries;
+        header->capacity = capacity;
         header->slots_offset = round_up(sizeof(Header), 128);
         header->cursors_offset = header->slots_offset + workers * sizeof(Slot);
         header->entries_offset = header->cursors_offset + round_up(nodes * sizeof(Cursor), 128);
@@ -175,9 +185,12 @@ class RunState {
             new (&state.slot(i)) Slot;
         for (std::uint32_t i = 0; i < nodes; ++i)
             new (&state.cursor(i)) Cursor{0};
-        for (std::uint32_t i = 0; i < entries; ++i)
-            new (&state.entry(i)) Entry;
+        state.set_entries(entries);
         return state;
+    }
+    static RunState create(std::byte *block, std::uint32_t workers, std::uint32_t nodes,
+                           std::uint32_t capacity) {
+        return create(block, workers, nodes, capacity, capacity);
     }
     // A view of a state that lies there already.
     explicit RunState(std::byte *block) : block_(block) {}
@@ -215,9 +228,10 @@ class RunState {
                                                    : header().publisher_event;
     }
 
-    // Makes everything as new for the next run. Only while every worker has acknowledged the end
+    // Makes everything as new for the next run, with a ring of so many entries; memory of the block is
+    // touched only as far as some run's ring went. Only while every worker has acknowledged the end
     // of the last one.
-    void reset() const {
+    void reset(std::uint32_t entries) const {
         Header &h = header();
         h.published = 0;
         h.ended = 0;
@@ -241,8 +255,7 @@ class RunState {
         }
         for (std::uint32_t i = 0; i < h.nodes; ++i)
             cursor(i) = 0;
-        for (std::uint32_t i = 0; i < h.entries; ++i)
-            entry(i).state = 0;
+        set_entries(entries);
     }
 
     // Wakes one sleeping worker that could claim, beginning the search behind slot `after`: one
@@ -274,6 +287,16 @@ class RunState {
     }
 
   private:
+    void set_entries(std::uint32_t entries) const {
+        Header &h = header();
+        GM_CHECK(std::has_single_bit(entries) && entries <= h.capacity);
+        h.entries = entries;
+        for (std::uint32_t i = 0; i < std::min(entries, h.entries_made); ++i)
+            entry(i).state = 0;
+        for (; h.entries_made < entries; ++h.entries_made)
+            new (&entry(h.entries_made)) Entry;
+    }
+
     std::byte *block_;
 };
 

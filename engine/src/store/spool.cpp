@@ -24,7 +24,8 @@ Result<Spool> Spool::create(std::uint64_t slot_bytes, std::uint64_t limit_bytes)
 }
 
 Result<std::optional<std::uint32_t>> Spool::acquire(std::uint64_t bytes, bool beyond_limit) {
-    const std::uint64_t wanted = bytes <= slot_bytes_ ? slot_bytes_ : round_up(bytes, kPageBytes);
+    const std::uint64_t wanted =
+        bytes <= slot_bytes() ? slot_bytes_ : round_up(bytes + GM_BATCH_PADDING, kPageBytes);
     if (!beyond_limit && in_use_bytes_ + wanted > limit_bytes_)
         return std::optional<std::uint32_t>();
     std::optional<std::uint32_t> found = take_free(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gristmill/error.hpp>
+#include <gristmill/plugin.h>
 
 #include "os/memory.hpp"
 #include "os/unique_fd.hpp"
@@ -28,11 +29,12 @@ struct SpoolCounters {
 // Owns:    the file, and mappings of its slots.
 class Spool {
   public:
-    // No more than `limit_bytes` in use, but for what acquire() is told to take beyond.
+    // No more than `limit_bytes` in use, but for what acquire() is told to take beyond. A usual slot
+    // takes `slot_bytes`, rounded up to pages.
     static Result<Spool> create(std::uint64_t slot_bytes, std::uint64_t limit_bytes);
 
     int fd() const { return fd_.get(); }
-    std::uint64_t slot_bytes() const { return slot_bytes_; }
+    std::uint64_t slot_bytes() const { return slot_bytes_ - GM_BATCH_PADDING; } // of a usual one
     const SpoolCounters &counters() const { return counters_; }
 
     // A slot of at least so many bytes, held once. nullopt: the limit is reached, and more will be
@@ -44,7 +46,10 @@ class Spool {
     // otherwise there may be no memory for it, and a store is the end of this process.
     std::byte *data(std::uint32_t slot) { return slots_[slot].mapping.data(); }
     bool make_present(std::uint32_t slot);
-    std::uint64_t capacity(std::uint32_t slot) const { return slots_[slot].bytes; }
+    // GM_BATCH_PADDING bytes of the slot's own follow.
+    std::uint64_t capacity(std::uint32_t slot) const {
+        return slots_[slot].bytes - GM_BATCH_PADDING;
+    }
     // Of its first byte, in the file.
     std::uint64_t offset(std::uint32_t slot) const { return slots_[slot].offset; }
 

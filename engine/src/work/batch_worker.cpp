@@ -78,8 +78,8 @@ BatchResult BatchWorker::work(std::uint64_t sequence, std::uint32_t attempt,
 
 bool BatchWorker::read(const BatchInput &input) {
     const record::OpenSource source = order_.sources->at(input.source_slot);
-    record::FileExtent extent{source.fd, source.bytes, input.begin, input.end,
-                              input.origin};
+    record::FileExtent extent{source.fd, source.bytes, input.begin, input.end, input.origin};
+    extent.spooled = source.bytes == record::kUnknownBytes;
     switch (input.kind) {
     case BatchKind::extent:
         return reader_.read_records_starting_in(extent);

@@ -8,8 +8,8 @@ namespace gristmill::work {
 Result<SharedBlock> SharedBlock::create(const Plan &plan) {
     const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
     const auto workers = std::max<std::uint32_t>(1, std::uint32_t(plan.workers.size()));
-    const std::uint32_t entries = RunState::entries_for(workers);
-    const std::uint64_t bytes = round_up(RunState::block_bytes(workers, nodes, entries), 128) +
+    const std::uint32_t capacity = RunState::entries_for_small_batches(workers);
+    const std::uint64_t bytes = round_up(RunState::block_bytes(workers, nodes, capacity), 128) +
                                 record::kSourceSlotsMax * sizeof(record::OpenSource);
     SharedBlock block;
     Result<os::UniqueFd> fd = os::create_memfd("gristmill-run", bytes);
@@ -20,7 +20,8 @@ Result<SharedBlock> SharedBlock::create(const Plan &plan) {
         return mapping.error();
     block.fd_ = std::move(*fd);
     block.mapping_ = std::move(*mapping);
-    const RunState state = RunState::create(block.mapping_.data(), workers, nodes, entries);
+    const RunState state = RunState::create(block.mapping_.data(), workers, nodes, capacity,
+                                            RunState::entries_for(workers));
     for (std::uint32_t i = 0; i < plan.workers.size(); ++i)
         state.slot(i).node = plan.workers[i].node;
     return block;

@@ -16,7 +16,7 @@ namespace gristmill::work {
 inline record::SourceTable sources_in(RunState state) {
     const auto &h = state.header();
     std::byte *at =
-        state.block() + round_up(RunState::block_bytes(h.workers, h.nodes, h.entries), 128);
+        state.block() + round_up(RunState::block_bytes(h.workers, h.nodes, h.capacity), 128);
     return record::SourceTable(
         {reinterpret_cast<record::OpenSource *>(at), record::kSourceSlotsMax});
 }

@@ -119,6 +119,27 @@ TEST(ByteSource, is_plain_when_system_calls_put_the_bytes_there) {
     EXPECT_FALSE(unpacked.plain());
 }
 
+// A regular file that is known not to be compressed: these bytes, whatever becomes of it.
+TEST(ByteSource, a_file_is_as_long_as_it_was) {
+    const test::MemoryFile file("0123456789abcdef");
+    const auto source = [&](std::uint64_t offset, std::uint64_t bytes) {
+        return ByteSource::of_file(
+            os::InputDescriptor::own(os::UniqueFd(::dup(file.fd())), offset), bytes, "'file'");
+    };
+    Random random(1);
+    std::string all;
+    ByteSource part = source(3, 5);
+    EXPECT_TRUE(part.plain());
+    EXPECT_EQ(read_all(part, random, 4, all, [] {}), Got::end);
+    EXPECT_EQ(all, "34567") << "and not what was added behind it";
+    all.clear();
+    ByteSource shrunk = source(4, 100);
+    EXPECT_EQ(read_all(shrunk, random, 7, all, [] {}), Got::failed);
+    EXPECT_EQ(all, "456789abcdef");
+    EXPECT_EQ(shrunk.failure().message, "'file' shrank from 100 to 12 bytes while it was read");
+    EXPECT_EQ(shrunk.failure().kind, ErrorKind::source);
+}
+
 // What begins like a magic number, and ends.
 TEST(ByteSource, the_beginning_of_a_magic_number_is_text) {
     for (const std::string text : {"\x1f", "\x1f\x8b", "\x28\xb5\x2f", "\x04", "\xfd\x37zX", "\x50"}) {

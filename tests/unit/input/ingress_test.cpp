@@ -144,13 +144,24 @@ TEST(Ingress, batch_records_are_exact_but_for_the_last) {
     const test::TestFolder folder;
     RunOptions options;
     options.batch_records = 3;
-    IngressRun run({folder.write("file", "a\nbb\n\nccc\nd\ne\nf")}, options);
-    EXPECT_TRUE(tile(run.run(), 0, 15));
+    const std::string large(60'000, 'a'); // of small ones the spool takes care
+    IngressRun run({folder.write("file", large + "\nbb\n\nccc\nd\ne\nf")}, options);
+    EXPECT_TRUE(tile(run.run(), 0, 60'014));
     ASSERT_EQ(run.batches().size(), 3u);
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(run.batches()[i].kind, BatchKind::exact);
         EXPECT_EQ(run.batches()[i].record_count, i < 2 ? 3u : 1u);
     }
+}
+
+// The file has to be read to count records: that is done once, by a thread of its own.
+TEST(Ingress, small_batches_of_so_many_records_are_read_like_a_pipe) {
+    const test::TestFolder folder;
+    RunOptions options;
+    options.batch_records = 3;
+    IngressRun run({folder.write("file", "a\nbb\n\nccc\nd\ne\nf")}, options);
+    run.ingress().pump();
+    EXPECT_TRUE(run.ingress().wants_thread());
 }
 
 TEST(Ingress, many_files_take_turns_in_few_slots) {

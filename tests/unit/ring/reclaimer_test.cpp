@@ -164,7 +164,7 @@ TEST(Reclaimer, counts_reclaims_and_forgets_the_wish_for_room) {
     ring.reclaim(0, 1);
     EXPECT_EQ(ring.state.header().reclaims.load(), 2u);
     EXPECT_EQ(ring.state.slot(1).wants_room.load(), 0u);
-    ring.state.reset();
+    ring.state.reset(16);
     EXPECT_EQ(ring.state.header().reclaims.load(), 0u);
 }
 

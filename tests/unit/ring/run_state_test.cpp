@@ -1,4 +1,5 @@
 // How the shared block is laid out, and how it becomes new for the next run.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -28,6 +29,7 @@ TEST(RunState, ring_size_follows_the_workers) {
     EXPECT_EQ(State::entries_for(8), 64u);
     EXPECT_EQ(State::entries_for(9), 128u);
     EXPECT_EQ(State::entries_for(4096), 32768u);
+    EXPECT_EQ(State::entries_for_small_batches(1), 1024u);
 }
 
 TEST(RunState, parts_do_not_overlap_and_are_aligned) {
@@ -69,6 +71,27 @@ TEST(RunState, a_view_of_the_block_is_the_same_state) {
     EXPECT_EQ(&view.slot(1), &made.slot(1));
 }
 
+TEST(RunState, each_run_may_have_a_ring_of_its_own_length) {
+    const std::uint64_t bytes = State::block_bytes(1, 1, 16);
+    const Block block(bytes);
+    const State state = State::create(block.data, 1, 1, 16, 4);
+    const std::byte *behind = block.data + bytes - 12 * sizeof(State::Entry);
+    EXPECT_TRUE(std::all_of(behind, static_cast<const std::byte *>(block.data) + bytes,
+                            [](std::byte b) { return b == std::byte{}; }))
+        << "memory that no run needs is not touched";
+    EXPECT_EQ(&state.entry(1), &state.entry(5));
+    state.reset(16);
+    EXPECT_NE(&state.entry(1), &state.entry(5));
+    EXPECT_EQ(&state.entry(1), &state.entry(17));
+    EXPECT_EQ(state.entry(15).home.load(), kNoHome);
+    state.entry(3).state = 12345;
+    state.entry(15).state = 12345;
+    state.reset(4);
+    EXPECT_EQ(state.entry(3).state.load(), 0u);
+    state.reset(16);
+    EXPECT_EQ(state.entry(15).state.load(), 0u);
+}
+
 TEST(RunState, reset_forgets_the_last_run_but_not_its_number) {
     const Block block(State::block_bytes(2, 2, 4));
     const State state = State::create(block.data, 2, 2, 4);
@@ -87,7 +110,7 @@ TEST(RunState, reset_forgets_the_last_run_but_not_its_number) {
     state.slot(1).overflow_released = 78;
     state.cursor(1) = 6;
     state.entry(2).state = 12345;
-    state.reset();
+    state.reset(4);
     EXPECT_EQ(RunWord::unpack(h.run.load()).id, 7u);
     EXPECT_EQ(h.published.load() + h.head.load() + h.ended.load(), 0u);
     EXPECT_EQ(h.publisher_wants_input.load(), 0u);

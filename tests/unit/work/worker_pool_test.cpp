@@ -62,7 +62,7 @@ class Pool {
 
     // One run of 30 batches; what came out, in order.
     std::string run() {
-        state_.reset();
+        state_.reset(64);
         store::OutputReader outputs(pool_->places(), {});
         EXPECT_TRUE(pool_->begin_run(order_, outputs).ok());
         ring::Publisher<ring::SystemAtomics> publisher(state_, {64, 0});
