@@ -1,14 +1,16 @@
-#include <gristmill/topology.hpp>
-
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <hwloc.h>
 #include <memory>
 #include <sched.h>
+#include <sys/sysinfo.h>
+#include <utility>
 #include <vector>
 
+#include <gristmill/topology.hpp>
+
 #include "os/control_group.hpp"
+#include "os/hwloc_topology.hpp"
+#include "os/kernel_nodes.hpp"
 #include "os/os_error.hpp"
 
 namespace gristmill {
@@ -34,69 +36,46 @@ Result<std::vector<std::uint32_t>> allowed_cpus() {
     }
 }
 
-std::string line_of(const char *path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
+// Distances for those who tell none.
+void complete_distances(Topology &topology) {
+    for (std::size_t from = 0; from < topology.nodes.size(); ++from)
+        if (topology.nodes[from].distances.empty())
+            for (std::size_t to = 0; to < topology.nodes.size(); ++to)
+                topology.nodes[from].distances.push_back(from == to ? kDistanceOwn
+                                                                    : kDistanceOther);
 }
 
-// One node and no SMT: then the CPU numbers say all that a plan needs.
-bool plain_machine() {
-    const std::string smt = line_of("/sys/devices/system/cpu/smt/active");
-    return line_of("/sys/devices/system/node/online") == "0" && (smt == "0" || smt.empty());
+// The kernel knows better which nodes there are; hwloc knows the kinds of memory.
+void trust_kernel_nodes(Topology &topology) {
+    os::KernelNodes kernel = os::kernel_nodes();
+    if (kernel.nodes.empty())
+        return;
+    for (NumaNode &node : kernel.nodes)
+        for (const NumaNode &known : topology.nodes)
+            if (known.os_index == node.os_index)
+                node.memory_kind = known.memory_kind;
+    topology.nodes = std::move(kernel.nodes);
+    topology.distances_known = kernel.distances_known;
+    for (Cpu &cpu : topology.cpus)
+        if (const auto found = kernel.of_cpu.find(cpu.os_index); found != kernel.of_cpu.end())
+            cpu.node = found->second;
 }
 
-using HwlocTopology = std::unique_ptr<hwloc_topology, void (*)(hwloc_topology_t)>;
-
-Result<HwlocTopology> load_hwloc() {
-    hwloc_topology_t raw = nullptr;
-    if (hwloc_topology_init(&raw) < 0)
-        return os::errno_error(ErrorKind::system, errno, "cannot start hwloc");
-    HwlocTopology topology(raw, hwloc_topology_destroy);
-    hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-    for (const hwloc_obj_type_t type : {HWLOC_OBJ_CORE, HWLOC_OBJ_PACKAGE, HWLOC_OBJ_L2CACHE})
-        hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
-    if (hwloc_topology_load(raw) < 0)
-        return os::errno_error(ErrorKind::system, errno, "hwloc cannot read the topology");
-    return topology;
+void mark_allowed_memory(Topology &topology) {
+    if (const auto allowed = os::allowed_memory_nodes())
+        for (NumaNode &node : topology.nodes)
+            node.memory_allowed =
+                std::find(allowed->begin(), allowed->end(), node.os_index) != allowed->end();
 }
 
-std::uint32_t ancestor_index(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_obj_t pu) {
-    const hwloc_obj_t ancestor = hwloc_get_ancestor_obj_by_type(topology, type, pu);
-    return ancestor ? ancestor->logical_index : 0;
-}
-
-std::uint32_t node_of(hwloc_topology_t topology, hwloc_obj_t pu) {
-    for (hwloc_obj_t node = nullptr;
-         (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
-        if (node->cpuset && hwloc_bitmap_isset(node->cpuset, pu->os_index))
-            return node->os_index;
-    return 0;
-}
-
-// Completes the CPUs from hwloc; one that it does not know stays as it is.
-Result<void> describe(Topology &topology) {
-    Result<HwlocTopology> hwloc = load_hwloc();
-    if (!hwloc)
-        return hwloc.error();
-    const hwloc_topology_t raw = hwloc->get();
-    std::vector<std::uint32_t> threads_of_core(hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE) + 1);
-    for (Cpu &cpu : topology.cpus) {
-        const hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(raw, cpu.os_index);
-        if (!pu)
-            continue;
-        cpu.package = ancestor_index(raw, HWLOC_OBJ_PACKAGE, pu);
-        cpu.node = node_of(raw, pu);
-        if (hwloc_get_ancestor_obj_by_type(raw, HWLOC_OBJ_CORE, pu)) {
-            cpu.core = ancestor_index(raw, HWLOC_OBJ_CORE, pu);
-            cpu.smt_rank = threads_of_core[cpu.core]++;
-        }
-        if (const hwloc_obj_t l2 = hwloc_get_ancestor_obj_by_type(raw, HWLOC_OBJ_L2CACHE, pu))
-            topology.l2_bytes = l2->attr->cache.size;
-    }
-    topology.origin = "hwloc";
-    return {};
+// The only node of a plain machine.
+NumaNode whole_machine() {
+    NumaNode node;
+    struct sysinfo info {};
+    if (::sysinfo(&info) == 0)
+        node.memory_bytes = std::uint64_t{info.totalram} * info.mem_unit;
+    node.has_cpus = true;
+    return node;
 }
 
 } // namespace
@@ -107,12 +86,40 @@ Result<Topology> discover_topology(TopologyDetail detail) {
         return allowed.error();
     Topology topology;
     for (const std::uint32_t cpu : *allowed)
-        topology.cpus.push_back({cpu, cpu, 0, 0, 0});
-    topology.cpu_quota = os::cpu_quota();
-    topology.origin = "affinity mask (one node, no SMT)";
-    if (detail == TopologyDetail::full || !plain_machine())
-        if (Result<void> described = describe(topology); !described)
+        topology.cpus.push_back({cpu, cpu});
+    os::CpuQuota quota = os::cpu_quota();
+    topology.cpu_quota = quota.cpus;
+    topology.cpu_quota_file = std::move(quota.file);
+    if (detail == TopologyDetail::enough && os::is_plain_machine(*allowed)) {
+        topology.nodes.push_back(whole_machine());
+        topology.origin = "affinity mask (one node, no SMT)";
+    } else {
+        if (Result<void> described = os::describe_by_hwloc({}, topology); !described)
             return described.error();
+        trust_kernel_nodes(topology);
+        mark_allowed_memory(topology);
+        topology.origin = "this machine: the kernel and hwloc";
+    }
+    complete_distances(topology);
+    return topology;
+}
+
+TopologySource TopologySource::parse(const std::string &text) {
+    if (text.empty())
+        return {};
+    const bool xml = text.find('/') != std::string::npos ||
+                     (text.size() > 4 && text.compare(text.size() - 4, 4, ".xml") == 0);
+    return {xml ? Kind::xml : Kind::synthetic, text};
+}
+
+Result<Topology> read_topology(const TopologySource &source) {
+    if (source.kind == TopologySource::Kind::machine)
+        return discover_topology(TopologyDetail::full);
+    Topology topology;
+    if (Result<void> described = os::describe_by_hwloc(source, topology); !described)
+        return described.error();
+    complete_distances(topology);
+    topology.origin = "a description: " + source.description;
     return topology;
 }
 

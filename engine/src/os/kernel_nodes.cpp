@@ -1,0 +1,110 @@
+#include "os/kernel_nodes.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+namespace gristmill::os {
+
+namespace {
+
+constexpr std::uint32_t kNumberMax = 1 << 20; // far more CPUs or nodes than any kernel has
+
+std::string line_of(const std::string &path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// "Node 0 MemTotal:       21326036 kB"
+std::uint64_t memory_bytes(const std::string &folder) {
+    std::ifstream file(folder + "/meminfo");
+    for (std::string word; file >> word;)
+        if (std::uint64_t kib = 0; word == "MemTotal:" && file >> kib)
+            return kib * 1024;
+    return 0;
+}
+
+// A row of the firmware's table; none when it is not complete.
+std::vector<std::uint32_t> distances(const std::string &folder, std::size_t nodes) {
+    std::istringstream row(line_of(folder + "/distance"));
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t distance = 0; row >> distance;)
+        found.push_back(distance);
+    return found.size() == nodes ? found : std::vector<std::uint32_t>();
+}
+
+} // namespace
+
+std::vector<std::uint32_t> parse_number_list(const std::string &text) {
+    std::vector<std::uint32_t> numbers;
+    std::istringstream stream(text);
+    std::uint32_t first = 0;
+    while (stream >> first) {
+        std::uint32_t last = first;
+        if (stream.peek() == '-' && !(stream.get() && stream >> last))
+            break;
+        if (last > kNumberMax)
+            break;
+        for (std::uint32_t number = first; number <= last; ++number)
+            numbers.push_back(number);
+        if (stream.peek() != ',')
+            break;
+        stream.get();
+    }
+    return numbers;
+}
+
+KernelNodes kernel_nodes(const std::string &root) {
+    const std::string folder = root + "/sys/devices/system/node";
+    const std::vector<std::uint32_t> online = parse_number_list(line_of(folder + "/online"));
+    KernelNodes found;
+    found.distances_known = !online.empty();
+    for (const std::uint32_t number : online) {
+        const std::string own = folder + "/node" + std::to_string(number);
+        NumaNode node;
+        node.os_index = number;
+        node.memory_bytes = memory_bytes(own);
+        for (const std::uint32_t cpu : parse_number_list(line_of(own + "/cpulist"))) {
+            node.has_cpus = true;
+            found.of_cpu[cpu] = number;
+        }
+        node.distances = distances(own, online.size());
+        found.distances_known = found.distances_known && !node.distances.empty();
+        found.nodes.push_back(std::move(node));
+    }
+    return found;
+}
+
+std::optional<std::vector<std::uint32_t>> allowed_memory_nodes(const std::string &root) {
+    std::ifstream file(root + "/proc/self/status");
+    for (std::string word; file >> word;)
+        if (std::string list; word == "Mems_allowed_list:" && file >> list)
+            return parse_number_list(list);
+    return std::nullopt;
+}
+
+bool is_plain_machine(const std::vector<std::uint32_t> &cpus, const std::string &root) {
+    const std::string system = root + "/sys/devices/system/";
+    const std::string smt = line_of(system + "cpu/smt/active");
+    if (line_of(system + "node/online") != "0" || (smt != "0" && !smt.empty()))
+        return false;
+    if (::access((root + "/sys/devices/cpu_atom").c_str(), F_OK) == 0)
+        return false;  // a hybrid of Intel's
+    std::string first; // Arm's kernels tell how much each CPU can do
+    for (const std::uint32_t cpu : cpus) {
+        const std::string capacity =
+            line_of(system + "cpu/cpu" + std::to_string(cpu) + "/cpu_capacity");
+        if (capacity.empty())
+            break;
+        if (first.empty())
+            first = capacity;
+        if (capacity != first)
+            return false;
+    }
+    return true;
+}
+
+} // namespace gristmill::os
