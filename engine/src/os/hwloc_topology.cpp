@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,28 +20,37 @@ namespace {
 using HwlocTopology = std::unique_ptr<hwloc_topology, void (*)(hwloc_topology_t)>;
 
 Error bad_description(const TopologySource &source) {
-    if (source.kind == TopologySource::Kind::xml)
-        return errno_error(ErrorKind::source, errno,
-                           "hwloc cannot read a topology from '" + source.description +
-                               "', which should be XML as `lstopo --of xml FILE` writes it",
-                           source.description);
+    if (source.kind == TopologySource::Kind::xml) {
+        const std::string what = "cannot read a topology from '" + source.description + "'";
+        if (errno != 0)
+            return errno_error(ErrorKind::source, errno, what, source.description);
+        return {ErrorKind::source, what + ": it takes XML as `lstopo --of xml FILE` writes it",
+                source.description};
+    }
     return {ErrorKind::invalid_option,
             "'" + source.description +
                 "' is no machine that hwloc understands: it takes the path "
                 "of an XML file, or text like 'pack:2 core:4 pu:2'"};
 }
 
+// hwloc prints what it thinks of files that are none of its own, so it is not shown them.
+bool looks_like_topology(const std::string &path) {
+    std::string start(4096, '\0');
+    std::ifstream(path).read(start.data(), std::streamsize(start.size()));
+    return start.find("<topology") != std::string::npos;
+}
+
 Result<HwlocTopology> load(const TopologySource &source) {
+    errno = 0;
+    if (source.kind == TopologySource::Kind::xml && !looks_like_topology(source.description))
+        return bad_description(source);
     hwloc_topology_t raw = nullptr;
     if (hwloc_topology_init(&raw) < 0)
         return errno_error(ErrorKind::system, errno, "cannot start hwloc");
     HwlocTopology topology(raw, hwloc_topology_destroy);
-    // Groups stay, where they hold a node: a node of a part of a chip would else seem to have all.
-    hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(raw, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
-    for (const hwloc_obj_type_t type :
-         {HWLOC_OBJ_CORE, HWLOC_OBJ_PACKAGE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE})
-        hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
+    // Every kind of object stays that can hold a node: without dies, or groups, hwloc gives a node
+    // of a part of a chip the CPUs of the whole chip.
+    hwloc_topology_set_type_filter(raw, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_NONE);
     // Else nodes whose memory we may not use would be missing, and their CPUs belong to none.
     hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     int set = 0;
@@ -49,6 +60,7 @@ Result<HwlocTopology> load(const TopologySource &source) {
         set = hwloc_topology_set_xml(raw, source.description.c_str());
     if (set < 0)
         return bad_description(source);
+    errno = 0;
     if (hwloc_topology_load(raw) < 0)
         return source.kind == TopologySource::Kind::machine
                    ? errno_error(ErrorKind::system, errno, "hwloc cannot read the topology")
@@ -62,7 +74,7 @@ std::string kind_of(hwloc_obj_t node) { return node->subtype ? node->subtype : "
 
 // The node whose memory is a CPU's own: that of the fewest CPUs, since one that hwloc cannot place
 // belongs to all; then ordinary memory before fast; then the lowest number.
-hwloc_obj_t node_of(hwloc_topology_t raw, hwloc_obj_t pu) {
+hwloc_obj_t memory_of(hwloc_topology_t raw, hwloc_obj_t pu) {
     hwloc_obj_t best = nullptr;
     const auto worse = [](hwloc_obj_t a, hwloc_obj_t b) {
         const int more = hwloc_bitmap_weight(a->cpuset) - hwloc_bitmap_weight(b->cpuset);
@@ -77,6 +89,15 @@ hwloc_obj_t node_of(hwloc_topology_t raw, hwloc_obj_t pu) {
         if (hwloc_bitmap_isset(node->cpuset, pu->os_index) && (!best || worse(best, node)))
             best = node;
     return best;
+}
+
+// A node without memory is no object of hwloc's, but its CPUs still name it.
+std::optional<std::uint32_t> node_of(hwloc_topology_t raw, hwloc_obj_t pu) {
+    if (const hwloc_obj_t memory = memory_of(raw, pu))
+        return memory->os_index;
+    if (pu->complete_nodeset && hwloc_bitmap_weight(pu->complete_nodeset) == 1)
+        return std::uint32_t(hwloc_bitmap_first(pu->complete_nodeset));
+    return std::nullopt;
 }
 
 std::uint32_t ancestor_index(hwloc_topology_t raw, hwloc_obj_type_t type, hwloc_obj_t pu,
@@ -114,8 +135,7 @@ void read_cpus(hwloc_topology_t raw, Topology &topology) {
         cpu.smt_rank = threads_of_core[cpu.core]++;
         cpu.package = ancestor_index(raw, HWLOC_OBJ_PACKAGE, pu, 0);
         cpu.core_kind = core_kind(raw, pu);
-        if (const hwloc_obj_t node = node_of(raw, pu))
-            cpu.node = node->os_index;
+        cpu.node = node_of(raw, pu).value_or(0);
     }
 }
 
@@ -129,47 +149,47 @@ void read_caches(hwloc_topology_t raw, Topology &topology) {
 }
 
 void read_nodes(hwloc_topology_t raw, Topology &topology) {
-    std::vector<bool> has_cpus;
+    std::map<std::uint32_t, NumaNode> nodes;
     for (hwloc_obj_t pu = nullptr; (pu = hwloc_get_next_obj_by_type(raw, HWLOC_OBJ_PU, pu));)
-        if (const hwloc_obj_t node = node_of(raw, pu)) {
-            has_cpus.resize(std::max<std::size_t>(has_cpus.size(), node->os_index + 1));
-            has_cpus[node->os_index] = true;
-        }
+        if (const auto number = node_of(raw, pu))
+            nodes[*number].has_cpus = true;
     const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_nodeset(raw);
     for (hwloc_obj_t found = nullptr;
          (found = hwloc_get_next_obj_by_type(raw, HWLOC_OBJ_NUMANODE, found));) {
-        NumaNode node;
-        node.os_index = found->os_index;
+        NumaNode &node = nodes[found->os_index];
         node.memory_bytes = found->attr->numanode.local_memory;
-        node.has_cpus = found->os_index < has_cpus.size() && has_cpus[found->os_index];
         node.memory_allowed = hwloc_bitmap_isset(allowed, found->os_index) != 0;
         node.memory_kind = ordinary(kind_of(found)) ? "" : kind_of(found);
+    }
+    for (auto &[number, node] : nodes) {
+        node.os_index = number;
         topology.nodes.push_back(std::move(node));
     }
-    std::sort(topology.nodes.begin(), topology.nodes.end(),
-              [](const NumaNode &a, const NumaNode &b) { return a.os_index < b.os_index; });
 }
 
+// hwloc knows no distances of nodes without memory; those that it has not are the usual ones.
 void read_distances(hwloc_topology_t raw, Topology &topology) {
     hwloc_distances_s *matrix = nullptr;
     unsigned matrices = 1;
     if (hwloc_distances_get_by_type(raw, HWLOC_OBJ_NUMANODE, &matrices, &matrix,
                                     HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0 ||
-        matrices == 0 || !matrix)
+        matrices == 0)
         return;
-    topology.distances_known = matrix->nbobjs == topology.nodes.size();
-    std::map<std::uint32_t, unsigned> place;
-    for (unsigned i = 0; i < matrix->nbobjs; ++i)
+    topology.distances_known = true;
+    std::map<std::uint32_t, std::size_t> place;
+    for (std::size_t i = 0; i < matrix->nbobjs; ++i)
         if (matrix->objs[i])
             place[matrix->objs[i]->os_index] = i;
-    topology.distances_known = topology.distances_known && place.size() == topology.nodes.size();
-    if (topology.distances_known)
-        for (NumaNode &from : topology.nodes)
-            for (const NumaNode &to : topology.nodes) {
-                const std::size_t row = place[from.os_index];
+    for (NumaNode &from : topology.nodes)
+        for (const NumaNode &to : topology.nodes) {
+            const auto row = place.find(from.os_index);
+            const auto column = place.find(to.os_index);
+            if (row != place.end() && column != place.end())
                 from.distances.push_back(static_cast<std::uint32_t>(
-                    matrix->values[row * matrix->nbobjs + place[to.os_index]]));
-            }
+                    matrix->values[row->second * matrix->nbobjs + column->second]));
+            else
+                from.distances.push_back(&from == &to ? kDistanceOwn : kDistanceOther);
+        }
     hwloc_distances_release(raw, matrix);
 }
 
