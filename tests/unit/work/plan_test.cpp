@@ -1,54 +1,15 @@
 // Which worker runs where: a pure function of the machine and the wishes.
+#include <algorithm>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include <gristmill/topology.hpp>
+#include "machines.hpp"
 
 namespace gristmill {
 namespace {
 
-using Numbers = std::vector<std::uint32_t>;
-
-// `cores` cores on each of `nodes` nodes, with `threads` hardware threads each; the siblings have
-// the numbers behind all first threads, as on most machines.
-Topology machine(std::uint32_t nodes, std::uint32_t cores, std::uint32_t threads) {
-    Topology topology;
-    for (std::uint32_t rank = 0; rank < threads; ++rank)
-        for (std::uint32_t core = 0; core < nodes * cores; ++core)
-            topology.cpus.push_back(
-                {rank * nodes * cores + core, core, rank, core / cores, core / cores});
-    return topology;
-}
-
-EngineOptions wish(std::optional<std::uint32_t> workers, const std::string &nodes = "auto",
-                   bool smt = true) {
-    EngineOptions options;
-    options.workers = workers;
-    options.nodes = NodeRequest::parse(nodes).value();
-    options.smt = smt;
-    return options;
-}
-
-Plan plan(const Topology &topology, const EngineOptions &options) {
-    Result<Plan> made = make_plan(topology, options);
-    EXPECT_TRUE(made) << (made ? "" : made.error().message);
-    return made ? *made : Plan{};
-}
-
-Numbers cpus(const Plan &plan) {
-    Numbers numbers;
-    for (const PlannedWorker &worker : plan.workers)
-        numbers.push_back(worker.cpu);
-    return numbers;
-}
-Numbers nodes(const Plan &plan) {
-    Numbers numbers;
-    for (const PlannedWorker &worker : plan.workers)
-        numbers.push_back(worker.node);
-    return numbers;
-}
+using namespace test;
 
 TEST(Plan, one_worker_for_each_cpu) {
     const Plan made = plan(machine(1, 4, 1), wish({}));
@@ -137,18 +98,15 @@ TEST(Plan, logical_nodes_share_what_there_is) {
     EXPECT_EQ(plan(machine(1, 2, 1), wish({}, "@4")).workers.size(), 2u);
 }
 
-TEST(Plan, no_cpu_is_an_error) {
-    EXPECT_FALSE(make_plan(Topology{}, wish(1)));
-}
+TEST(Plan, no_cpu_is_an_error) { EXPECT_FALSE(make_plan(Topology{}, wish(1))); }
 
-TEST(Topology, this_machine_has_cpus) {
+TEST(Plan, of_this_machine) {
     for (const TopologyDetail detail : {TopologyDetail::enough, TopologyDetail::full}) {
         const Result<Topology> topology = discover_topology(detail);
         ASSERT_TRUE(topology);
-        ASSERT_FALSE(topology->cpus.empty());
-        for (std::size_t i = 1; i < topology->cpus.size(); ++i)
-            EXPECT_LT(topology->cpus[i - 1].os_index, topology->cpus[i].os_index);
-        EXPECT_TRUE(make_plan(*topology, wish({})));
+        const Plan made = plan(*topology, wish({}));
+        for (const PlannedNode &node : made.nodes)
+            EXPECT_TRUE(node.memory_node) << node.os_node;
     }
 }
 
