@@ -13,23 +13,34 @@ namespace gristmill::python {
 
 namespace {
 
-Result<Topology> discover() {
-    const GilRelease released;
-    return discover_topology(TopologyDetail::full);
+// `machine`: see TopologySource::parse.
+Topology read(const std::string &machine) {
+    Result<Topology> topology = [&] {
+        const GilRelease released;
+        return read_topology(TopologySource::parse(machine));
+    }();
+    return value_or_raise(std::move(topology));
 }
 
-py::dict planned(std::optional<std::uint32_t> workers, const std::string &nodes, bool smt) {
+py::dict planned(std::optional<std::uint32_t> workers, const std::string &nodes, bool smt,
+                 const std::string &machine) {
     const EngineOptions options{workers, value_or_raise(NodeRequest::parse(nodes)), smt};
     value_or_raise(validate(options));
-    return plan_fields(value_or_raise(make_plan(value_or_raise(discover()), options)));
+    return plan_fields(value_or_raise(make_plan(read(machine), options)));
 }
 
 } // namespace
 
 void bind_topology(py::module_ &module) {
     using namespace py::literals;
-    module.def("topology", [] { return topology_fields(value_or_raise(discover())); });
-    module.def("plan", &planned, "workers"_a, "nodes"_a, "smt"_a);
+    module.def(
+        "topology", [](const py::bytes &machine) { return topology_fields(read(machine)); },
+        "machine"_a);
+    module.def(
+        "plan",
+        [](std::optional<std::uint32_t> workers, const std::string &nodes, bool smt,
+           const py::bytes &machine) { return planned(workers, nodes, smt, machine); },
+        "workers"_a, "nodes"_a, "smt"_a, "machine"_a);
 }
 
 } // namespace gristmill::python

@@ -35,8 +35,8 @@ py::str text_of(const std::string &bytes) {
 }
 
 py::object path_of(const std::string &bytes) {
-    PyObject *path = PyUnicode_DecodeFSDefaultAndSize(bytes.data(),
-                                                      static_cast<Py_ssize_t>(bytes.size()));
+    PyObject *path =
+        PyUnicode_DecodeFSDefaultAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
     if (path == nullptr)
         throw py::error_already_set();
     return py::reinterpret_steal<py::object>(path);
@@ -99,6 +99,9 @@ py::dict plan_fields(const Plan &plan) {
         fields["os_node"] = node.os_node;
         fields["cpus"] = list_of(node.cpus);
         fields["workers"] = node.workers;
+        fields["memory_node"] =
+            node.memory_node ? py::object(py::int_(*node.memory_node)) : py::object(py::none());
+        fields["steal_order"] = list_of(node.steal_order);
         nodes.append(fields);
     }
     py::list workers;
@@ -124,13 +127,31 @@ py::dict topology_fields(const Topology &topology) {
         fields["smt_rank"] = cpu.smt_rank;
         fields["package"] = cpu.package;
         fields["node"] = cpu.node;
+        fields["core_kind"] = cpu.core_kind;
         cpus.append(fields);
+    }
+    py::list nodes;
+    for (const NumaNode &node : topology.nodes) {
+        py::dict fields;
+        fields["os_index"] = node.os_index;
+        fields["memory_bytes"] = node.memory_bytes;
+        fields["has_cpus"] = node.has_cpus;
+        fields["memory_allowed"] = node.memory_allowed;
+        fields["memory_kind"] = text_of(node.memory_kind);
+        fields["distances"] = list_of(node.distances);
+        nodes.append(fields);
     }
     py::dict fields;
     fields["cpus"] = cpus;
+    fields["cpus_of_machine"] = topology.cpus_of_machine;
+    fields["nodes"] = nodes;
+    fields["distances_known"] = topology.distances_known;
     fields["cpu_quota"] = topology.cpu_quota;
+    fields["cpu_quota_file"] = path_of(topology.cpu_quota_file);
     fields["l2_bytes"] = topology.l2_bytes;
-    fields["origin"] = topology.origin;
+    fields["l3_bytes"] = topology.l3_bytes;
+    fields["l3_cpus"] = topology.l3_cpus;
+    fields["origin"] = path_of(topology.origin);
     return fields;
 }
 

@@ -1,7 +1,6 @@
 """The command line: what it prints where, and its exit codes."""
 
 import hashlib
-import json
 import os
 import pty
 import signal
@@ -278,22 +277,6 @@ def test_gen_shows_progress_on_a_terminal_only(tmp_path):
     shown = os.read(terminal, 65536)
     os.close(terminal)
     assert b" records, " in shown and shown.endswith(b"\r\x1b[K")
-
-
-def test_topo_for_programs():
-    done = gristmill("topo", "--json", "--nodes", "@2", "--workers", 3)
-    found = json.loads(done.stdout)
-    assert {cpu["os_index"] for cpu in found["cpus"]} == os.sched_getaffinity(0)
-    assert [worker["node"] for worker in found["plan"]["workers"]] == [0, 1, 0]
-    assert len(found["plan"]["nodes"]) == 2 and found["plan"]["reasons"]
-    assert set(found) == {"cpus", "cpu_quota", "l2_bytes", "origin", "plan"}
-
-
-def test_topo_for_people():
-    done = gristmill("topo")
-    assert done.returncode == 0
-    for term in (b"\nCPU ", b"\ncore ", b"\nSMT ", b"\npackage ", b"\nnode ", b"\nworker ", b"because"):
-        assert term in done.stdout
 
 
 def test_version_and_help():

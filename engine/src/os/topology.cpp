@@ -92,13 +92,13 @@ Result<Topology> discover_topology(TopologyDetail detail) {
     topology.cpu_quota_file = std::move(quota.file);
     if (detail == TopologyDetail::enough && os::is_plain_machine(*allowed)) {
         topology.nodes.push_back(whole_machine());
-        topology.origin = "affinity mask (one node, no SMT)";
+        topology.origin = "the affinity mask (one node, no SMT)";
     } else {
         if (Result<void> described = os::describe_by_hwloc({}, topology); !described)
             return described.error();
         trust_kernel_nodes(topology);
         mark_allowed_memory(topology);
-        topology.origin = "this machine: the kernel and hwloc";
+        topology.origin = "the kernel and hwloc";
     }
     complete_distances(topology);
     return topology;
@@ -119,7 +119,7 @@ Result<Topology> read_topology(const TopologySource &source) {
     if (Result<void> described = os::describe_by_hwloc(source, topology); !described)
         return described.error();
     complete_distances(topology);
-    topology.origin = "a description: " + source.description;
+    topology.origin = "the description '" + source.description + "'";
     return topology;
 }
 

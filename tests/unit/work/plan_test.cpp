@@ -98,6 +98,53 @@ TEST(Plan, logical_nodes_share_what_there_is) {
     EXPECT_EQ(plan(machine(1, 2, 1), wish({}, "@4")).workers.size(), 2u);
 }
 
+// Two nodes of one package after the other, or in turn: neighbours are those of one package.
+TEST(Plan, logical_nodes_join_nodes_of_one_package) {
+    Topology in_turn = machine(4, 1, 1);
+    for (Cpu &cpu : in_turn.cpus)
+        cpu.package = cpu.node % 2;
+    const Plan made = plan(in_turn, wish({}, "@2"));
+    EXPECT_EQ(made.nodes[0].cpus, (Numbers{0, 2}));
+    EXPECT_EQ(made.nodes[1].cpus, (Numbers{1, 3}));
+}
+
+TEST(Plan, fast_cores_first_whatever_their_numbers) {
+    Topology hybrid = machine(1, 4, 1);
+    hybrid.cpus[0].core_kind = hybrid.cpus[2].core_kind = 1;
+    EXPECT_EQ(plan(hybrid, wish(1)).nodes[0].cpus, (Numbers{1, 3, 0, 2}));
+    EXPECT_EQ(cpus(plan(hybrid, wish(3))), (Numbers{1, 3, 0}));
+    // Over all nodes: the second node has slow cores alone.
+    Topology split = machine(2, 2, 1);
+    split.cpus[2].core_kind = split.cpus[3].core_kind = 1;
+    EXPECT_EQ(nodes(plan(split, wish(3))), (Numbers{0, 0, 1}));
+}
+
+// Cores of a large node come before siblings of a small one.
+TEST(Plan, physical_cores_of_all_nodes_first) {
+    Topology uneven = machine(1, 4, 2); // CPUs 4 to 7 are siblings of 0 to 3
+    uneven.cpus[3].node = uneven.cpus[7].node = 1;
+    EXPECT_EQ(cpus(plan(uneven, wish(5))), (Numbers{0, 3, 1, 2, 7}));
+}
+
+TEST(Plan, ordinary_memory_serves_before_special_memory) {
+    Topology topology = machine(3, 1, 1);
+    topology.cpus.resize(1);
+    topology.nodes = {{0, 0, true, true, "", {10, 15, 20}},
+                      {1, 1 << 20, false, true, "HBM", {15, 10, 20}},
+                      {2, 1 << 20, false, true, "", {20, 20, 10}}};
+    EXPECT_EQ(plan(topology, wish(1)).nodes[0].memory_node, 2u);
+    topology.nodes[2].memory_allowed = false;
+    EXPECT_EQ(plan(topology, wish(1)).nodes[0].memory_node, 1u);
+    topology.nodes[1].memory_bytes = 0;
+    EXPECT_EQ(plan(topology, wish(1)).nodes[0].memory_node, std::nullopt);
+}
+
+TEST(Plan, a_quota_beyond_all_bounds) {
+    Topology topology = machine(1, 2, 1);
+    topology.cpu_quota = 1e300;
+    EXPECT_EQ(plan(topology, wish({})).workers.size(), 2u);
+}
+
 TEST(Plan, no_cpu_is_an_error) { EXPECT_FALSE(make_plan(Topology{}, wish(1))); }
 
 TEST(Plan, of_this_machine) {
