@@ -51,7 +51,8 @@ Result<HwlocTopology> load(const TopologySource &source) {
     // Every kind of object stays that can hold a node: without dies, or groups, hwloc gives a node
     // of a part of a chip the CPUs of the whole chip.
     hwloc_topology_set_type_filter(raw, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_NONE);
-    // Else nodes whose memory we may not use would be missing, and their CPUs belong to none.
+    // Else nodes without memory, and those whose memory we may not use, would be missing, and with
+    // them all distances and the nodes of their CPUs.
     hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     int set = 0;
     if (source.kind == TopologySource::Kind::synthetic)
@@ -91,7 +92,7 @@ hwloc_obj_t memory_of(hwloc_topology_t raw, hwloc_obj_t pu) {
     return best;
 }
 
-// A node without memory is no object of hwloc's, but its CPUs still name it.
+// A description may lack nodes without memory, but their CPUs still name them.
 std::optional<std::uint32_t> node_of(hwloc_topology_t raw, hwloc_obj_t pu) {
     if (const hwloc_obj_t memory = memory_of(raw, pu))
         return memory->os_index;
@@ -167,7 +168,7 @@ void read_nodes(hwloc_topology_t raw, Topology &topology) {
     }
 }
 
-// hwloc knows no distances of nodes without memory; those that it has not are the usual ones.
+// Where a description lacks those of a node without memory, the usual ones stand for them.
 void read_distances(hwloc_topology_t raw, Topology &topology) {
     hwloc_distances_s *matrix = nullptr;
     unsigned matrices = 1;

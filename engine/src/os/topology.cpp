@@ -10,7 +10,7 @@
 
 #include "os/control_group.hpp"
 #include "os/hwloc_topology.hpp"
-#include "os/kernel_nodes.hpp"
+#include "os/kernel_view.hpp"
 #include "os/os_error.hpp"
 
 namespace gristmill {
@@ -45,22 +45,7 @@ void complete_distances(Topology &topology) {
                                                                     : kDistanceOther);
 }
 
-// The kernel knows better which nodes there are; hwloc knows the kinds of memory.
-void trust_kernel_nodes(Topology &topology) {
-    os::KernelNodes kernel = os::kernel_nodes();
-    if (kernel.nodes.empty())
-        return;
-    for (NumaNode &node : kernel.nodes)
-        for (const NumaNode &known : topology.nodes)
-            if (known.os_index == node.os_index)
-                node.memory_kind = known.memory_kind;
-    topology.nodes = std::move(kernel.nodes);
-    topology.distances_known = kernel.distances_known;
-    for (Cpu &cpu : topology.cpus)
-        if (const auto found = kernel.of_cpu.find(cpu.os_index); found != kernel.of_cpu.end())
-            cpu.node = found->second;
-}
-
+// The kernel's word counts: hwloc reads it in files that containers may not see.
 void mark_allowed_memory(Topology &topology) {
     if (const auto allowed = os::allowed_memory_nodes())
         for (NumaNode &node : topology.nodes)
@@ -96,7 +81,6 @@ Result<Topology> discover_topology(TopologyDetail detail) {
     } else {
         if (Result<void> described = os::describe_by_hwloc({}, topology); !described)
             return described.error();
-        trust_kernel_nodes(topology);
         mark_allowed_memory(topology);
         topology.origin = "the kernel and hwloc";
     }

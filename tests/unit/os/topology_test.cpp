@@ -9,7 +9,7 @@
 #include <gristmill/topology.hpp>
 
 #include "folder_tree.hpp"
-#include "os/kernel_nodes.hpp"
+#include "os/kernel_view.hpp"
 
 namespace gristmill::os {
 namespace {
@@ -25,7 +25,7 @@ Topology described(const std::string &text) {
     return topology ? *topology : Topology{};
 }
 
-TEST(KernelNodes, lists_of_numbers) {
+TEST(KernelView, lists_of_numbers) {
     EXPECT_EQ(parse_number_list("0"), (Numbers{0}));
     EXPECT_EQ(parse_number_list("0-2,8,10-11\n"), (Numbers{0, 1, 2, 8, 10, 11}));
     for (const char *none : {"", "\n", "x", "-3", ",", "4294967295", "0-4294967295"})
@@ -34,43 +34,16 @@ TEST(KernelNodes, lists_of_numbers) {
     EXPECT_EQ(parse_number_list("1,x"), (Numbers{1}));
 }
 
-TEST(KernelNodes, memory_without_cpus_and_cpus_without_memory) {
-    const FolderTree tree(
-        {{kNodes + "/online", "0-1,4\n"},
-         {kNodes + "/node0/cpulist", "0-1\n"},
-         {kNodes + "/node0/meminfo", "Node 0 MemTotal:  1000 kB\nNode 0 x: 1 kB\n"},
-         {kNodes + "/node0/distance", "10 20 40\n"},
-         {kNodes + "/node1/cpulist", "2,3\n"},
-         {kNodes + "/node1/meminfo", "Node 1 MemTotal:        0 kB\n"},
-         {kNodes + "/node1/distance", "21 10 41\n"},
-         {kNodes + "/node4/cpulist", "\n"},
-         {kNodes + "/node4/meminfo", "Node 4 MemTotal:  500 kB\n"},
-         {kNodes + "/node4/distance", "40 41 10\n"},
-         {kNodes + "/node7/cpulist", "9\n"}});
-    const KernelNodes found = kernel_nodes(tree.root());
-    ASSERT_EQ(found.nodes.size(), 3u) << "node 7 is offline";
-    EXPECT_EQ(found.nodes[0].memory_bytes, 1000u * 1024);
-    EXPECT_EQ(found.nodes[1].memory_bytes, 0u);
-    EXPECT_EQ(found.nodes[2].os_index, 4u);
-    EXPECT_TRUE(found.nodes[1].has_cpus);
-    EXPECT_FALSE(found.nodes[2].has_cpus);
-    EXPECT_EQ(found.nodes[1].distances, (Numbers{21, 10, 41}));
-    EXPECT_TRUE(found.distances_known);
-    EXPECT_EQ(found.of_cpu,
-              (std::map<std::uint32_t, std::uint32_t>{{0, 0}, {1, 0}, {2, 1}, {3, 1}}));
-    tree.add(kNodes + "/node4/distance", "40 41\n");
-    EXPECT_FALSE(kernel_nodes(tree.root()).distances_known) << "a row is not complete";
-    EXPECT_TRUE(kernel_nodes(FolderTree().root()).nodes.empty());
-}
-
-TEST(KernelNodes, memory_that_is_allowed) {
+TEST(KernelView, memory_that_is_allowed) {
     FolderTree tree;
     tree.add("/proc/self/status", "Name:\tx\nMems_allowed:\t6\nMems_allowed_list:\t1-2\nx:\t1\n");
     EXPECT_EQ(allowed_memory_nodes(tree.root()), (Numbers{1, 2}));
     EXPECT_EQ(allowed_memory_nodes(FolderTree().root()), std::nullopt);
+    tree.add("/proc/self/status", "Mems_allowed_list:\tx\n");
+    EXPECT_EQ(allowed_memory_nodes(tree.root()), std::nullopt);
 }
 
-TEST(KernelNodes, plain_machines_need_no_hwloc) {
+TEST(KernelView, plain_machines_need_no_hwloc) {
     const std::string cpus = "/sys/devices/system/cpu";
     FolderTree tree({{kNodes + "/online", "0\n"}, {cpus + "/smt/active", "0\n"}});
     EXPECT_TRUE(is_plain_machine({0, 1}, tree.root()));

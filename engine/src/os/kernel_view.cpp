@@ -1,6 +1,5 @@
-#include "os/kernel_nodes.hpp"
+#include "os/kernel_view.hpp"
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <unistd.h>
@@ -16,24 +15,6 @@ std::string line_of(const std::string &path) {
     std::string line;
     std::getline(file, line);
     return line;
-}
-
-// "Node 0 MemTotal:       21326036 kB"
-std::uint64_t memory_bytes(const std::string &folder) {
-    std::ifstream file(folder + "/meminfo");
-    for (std::string word; file >> word;)
-        if (std::uint64_t kib = 0; word == "MemTotal:" && file >> kib)
-            return kib * 1024;
-    return 0;
-}
-
-// A row of the firmware's table; none when it is not complete.
-std::vector<std::uint32_t> distances(const std::string &folder, std::size_t nodes) {
-    std::istringstream row(line_of(folder + "/distance"));
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t distance = 0; row >> distance;)
-        found.push_back(distance);
-    return found.size() == nodes ? found : std::vector<std::uint32_t>();
 }
 
 } // namespace
@@ -57,32 +38,12 @@ std::vector<std::uint32_t> parse_number_list(const std::string &text) {
     return numbers;
 }
 
-KernelNodes kernel_nodes(const std::string &root) {
-    const std::string folder = root + "/sys/devices/system/node";
-    const std::vector<std::uint32_t> online = parse_number_list(line_of(folder + "/online"));
-    KernelNodes found;
-    found.distances_known = !online.empty();
-    for (const std::uint32_t number : online) {
-        const std::string own = folder + "/node" + std::to_string(number);
-        NumaNode node;
-        node.os_index = number;
-        node.memory_bytes = memory_bytes(own);
-        for (const std::uint32_t cpu : parse_number_list(line_of(own + "/cpulist"))) {
-            node.has_cpus = true;
-            found.of_cpu[cpu] = number;
-        }
-        node.distances = distances(own, online.size());
-        found.distances_known = found.distances_known && !node.distances.empty();
-        found.nodes.push_back(std::move(node));
-    }
-    return found;
-}
-
 std::optional<std::vector<std::uint32_t>> allowed_memory_nodes(const std::string &root) {
     std::ifstream file(root + "/proc/self/status");
     for (std::string word; file >> word;)
         if (std::string list; word == "Mems_allowed_list:" && file >> list)
-            return parse_number_list(list);
+            if (std::vector<std::uint32_t> nodes = parse_number_list(list); !nodes.empty())
+                return nodes;
     return std::nullopt;
 }
 
