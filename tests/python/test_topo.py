@@ -118,6 +118,21 @@ def test_descriptions_that_are_none(tmp_path):
     assert "machine=''" in refused("--machine", "")
 
 
+def test_numbers_are_short():
+    from gristmill.cli.topo_text import numbers
+
+    for given, text in [
+        ([], ""),
+        ([3], "3"),
+        ([1, 0], "0, 1"),
+        ([0, 1, 2, 3, 8], "0-3, 8"),
+        ([0, 2, 4, 6], "0, 2, 4, 6"),
+        (range(0, 32, 2), "0-30 step 2"),
+        ([0, 4, 5, 6, 9, 12, 15, 18, 21], "0, 4-6, 9-21 step 3"),
+    ]:
+        assert numbers(given) == text
+
+
 def test_help_has_examples():
     assert "gristmill topo --plan nodes=@4,workers=7" in printed("--help")
 

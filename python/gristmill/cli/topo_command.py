@@ -42,8 +42,8 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "topo",
         help="show CPUs, nodes and the plan in use",
-        description="Shows CPUs and memory of the machine, and which worker an Engine would run where and"
-        " why. Every term that is printed is explained below the tables.",
+        description="Shows CPUs and memory of the machine, and which worker an Engine would run where and why.\n"
+        "Every term that is printed is explained below the tables.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence
+from typing import Any, Dict, Iterable, Iterator, Mapping, Sequence
 
 from ..topology import NumaNode, Plan, PlannedNode, Topology, count
 
 _SHOWN = 8  # nodes in a list of them
+_STEPS = 5  # numbers at equal steps are written as one range from so many on
 _TERMS = {
     "CPU": "a hardware thread; its number is the operating system's",
     "core": "a physical core; its CPUs share its arithmetic units and its L2 cache",
@@ -20,6 +21,7 @@ _TERMS = {
     "memory on": "the machine's node where input and output of the plan's node should lie",
     "HBM": "fast memory inside the package, a node of its own",
     "distances": "how far memory of node 0, 1, ... is, in this order; 10: the node itself, 20: twice as far",
+    "(assumed)": "nobody tells the distances; 10 and 20 stand for them",
     "L2 cache": "memory inside a core",
     "L3 cache": "memory inside a package, for several of its CPUs",
     "control group": "what the kernel limits together; a container is one",
@@ -131,14 +133,22 @@ def _size(size: int) -> str:
 
 
 def numbers(given: Iterable[int]) -> str:
-    """``0-3, 8``."""
-    runs: List[List[int]] = []
-    for number in sorted(given):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
+    """``0-3, 8``; ``0-30 step 2`` for every other one."""
+    left = sorted(given)
+    runs = []
+    while left:
+        step = left[1] - left[0] if len(left) > 1 else 1
+        length = 1
+        while length < len(left) and left[length] - left[length - 1] == step:
+            length += 1
+        if length < (3 if step == 1 else _STEPS):
+            length = 1
+        if length == 1:
+            runs.append(str(left[0]))
         else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in runs)
+            runs.append(f"{left[0]}-{left[length - 1]}" + (f" step {step}" if step > 1 else ""))
+        left = left[length:]
+    return ", ".join(runs)
 
 
 def _table(given: Iterable[Dict[str, str]]) -> Iterator[str]:
