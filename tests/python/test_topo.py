@@ -15,9 +15,9 @@ MACHINES = Path(__file__).resolve().parents[1] / "unit" / "work" / "machines"
 TWO_SOCKETS = "pack:2 [numa(memory=8GB)] core:2 pu:2"
 
 
-def topo(*arguments) -> "subprocess.CompletedProcess[str]":
+def topo(*arguments, **options) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "gristmill", "topo", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=50)
+    return subprocess.run(command, capture_output=True, text=True, timeout=50, **options)
 
 
 def printed(*arguments) -> str:
@@ -116,6 +116,14 @@ def test_descriptions_that_are_none(tmp_path):
     (tmp_path / "page.xml").write_text("<html></html>")
     assert "lstopo --of xml" in refused("--machine", tmp_path / "page.xml")
     assert "machine=''" in refused("--machine", "")
+
+
+def test_hwloc_is_told_to_describe_another_machine():
+    environment = {**os.environ, "HWLOC_SYNTHETIC": "pack:4 core:8 pu:2"}
+    done = topo(env=environment)
+    assert (done.returncode, done.stdout) == (2, "") and "unset HWLOC_SYNTHETIC" in done.stderr
+    done = topo("--machine", TWO_SOCKETS, "--json", env=environment)
+    assert json.loads(done.stdout) == told("--machine", TWO_SOCKETS)
 
 
 def test_numbers_are_short():

@@ -17,8 +17,8 @@ struct Cpu {
     std::uint32_t smt_rank = 0; // 0: first hardware thread of its core, of those we may use
     std::uint32_t package = 0;  // 0-based number of the processor chip
     std::uint32_t node = 0;     // NUMA node of the operating system
-    std::uint32_t core_kind =
-        0; // 0: the machine's fastest kind of core; 1: the next (hybrids), ...
+    // 0: the machine's fastest kind of core; 1: the next, ... (hybrids).
+    std::uint32_t core_kind = 0;
 };
 
 // A NUMA node of the operating system: CPUs and memory, or only one of them.

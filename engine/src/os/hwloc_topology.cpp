@@ -66,6 +66,10 @@ Result<HwlocTopology> load(const TopologySource &source) {
         return source.kind == TopologySource::Kind::machine
                    ? errno_error(ErrorKind::system, errno, "hwloc cannot read the topology")
                    : bad_description(source);
+    if (source.kind == TopologySource::Kind::machine && !hwloc_topology_is_thissystem(raw))
+        return Error{ErrorKind::system,
+                     "hwloc describes another machine than this one: unset HWLOC_SYNTHETIC, "
+                     "HWLOC_XMLFILE and HWLOC_FSROOT"};
     return topology;
 }
 
