@@ -156,12 +156,12 @@ std::size_t nodes_with_cpus(const Topology &machine) {
 void check_all_wishes(const Topology &machine, std::uint32_t most_workers) {
     std::vector<std::string> nodes = {"auto"};
     for (std::uint32_t count = 1; count <= 8; ++count)
-        nodes.push_back("@" + std::to_string(count));
+        nodes.push_back(std::string("@").append(std::to_string(count)));
     for (std::size_t count = 1; count <= nodes_with_cpus(machine); ++count)
         nodes.push_back(std::to_string(count));
     for (const std::string &wished : nodes)
         for (const bool smt : {true, false}) {
-            SCOPED_TRACE("nodes=" + wished + (smt ? "" : ", smt=False"));
+            SCOPED_TRACE(std::string("nodes=").append(wished).append(smt ? "" : ", smt=False"));
             check(machine, wish({}, wished, smt));
             for (std::uint32_t workers = 0; workers <= most_workers; ++workers) {
                 SCOPED_TRACE("workers=" + std::to_string(workers));
