@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "employment.hpp"
 #include "engine_turn.hpp"
 #include "os/fd_io.hpp"
+#include "os/placement.hpp"
 #include "output/results.hpp"
 #include "output/sink.hpp"
 #include "run.hpp"
@@ -48,6 +50,7 @@ struct Engine::State {
     input::IngressLimits ingress_limits(const Payload &payload, const RunOptions &run,
                                         work::OutputMode mode) const;
     std::uint64_t ring_bytes(const RunOptions &run) const;
+    void try_placement();
     Result<Employed> employ(const Payload &payload, const RunOptions &run);
     Result<std::unique_ptr<Run>> begin(const Payload &payload, Input input, const RunOptions &run,
                                        output::Sink &sink, work::OutputMode mode,
@@ -98,6 +101,9 @@ input::IngressLimits Engine::State::ingress_limits(const Payload &payload, const
                                                    work::OutputMode mode) const {
     input::IngressLimits limits;
     limits.workers = workers();
+    limits.nodes.clear();
+    for (std::uint32_t i = 0; i < plan.nodes.size(); ++i)
+        limits.nodes.push_back({plan.nodes[i].workers, plan.placed_on(i)});
     limits.input_bytes = run.memory_bytes / 2;
     const bool command = std::holds_alternative<CommandSpec>(payload); // a process for each batch
     limits.batch_wall_ns = command ? kCommandWallNs : 0;
@@ -105,6 +111,20 @@ input::IngressLimits Engine::State::ingress_limits(const Payload &payload, const
                                       run.memory_bytes / (4 * workers()));
     limits.output_bytes_max = mode == work::OutputMode::ring ? ring_bytes(run) / 2 : 0;
     return limits;
+}
+
+// Containers may forbid it: then the kernel chooses, and all else is the same.
+void Engine::State::try_placement() {
+    for (std::uint32_t i = 0; i < plan.nodes.size(); ++i) {
+        const auto memory_node = plan.placed_on(i);
+        const int refused = memory_node ? os::placement_refused(*memory_node) : 0;
+        if (refused == 0)
+            continue;
+        plan.placement = Placement::refused;
+        plan.refusal = std::generic_category().message(refused);
+        plan.reasons.push_back("the kernel does not let this process say where memory comes from (" +
+                               plan.refusal + "): it chooses itself");
+    }
 }
 
 // Small enough to stay warm; but batches that were asked to be large should fit, several of them.
@@ -154,6 +174,7 @@ Result<Engine> Engine::create(const EngineOptions &options) {
     if (!plan)
         return plan.error();
     state->plan = std::move(*plan);
+    state->try_placement();
     return Engine(std::move(state));
 }
 

@@ -44,14 +44,21 @@ std::string Report::to_string() const {
     if (worker_deaths > 0)
         text += "deaths    " + grouped(worker_deaths) + " workers died, " + grouped(retries) +
                 " batches were worked on again\n";
+    if (!placement.empty())
+        text += "placement " + placement + "; where files lie in the page cache is not known\n";
     for (const NodeReport &node : nodes) {
         text += formatted("node %-4u ", node.node) + std::to_string(node.workers) +
                 (node.workers == 1 ? " worker, " : " workers, ") + grouped(node.records) +
                 " records in " + grouped(node.batches) + " batches, " +
-                formatted("busy %.3f s", node.busy_seconds);
-        if (node.batches_home + node.batches_stolen > 0)
+                formatted("busy %.3f s, idle %.3f s", node.busy_seconds, node.idle_seconds);
+        if (nodes.size() > 1 && node.batches_home + node.batches_head + node.batches_stolen > 0)
             text += ", " + grouped(node.batches_home) + " home, " + grouped(node.batches_stolen) +
-                    " stolen";
+                    " stolen, " + grouped(node.batches_head) + " as the oldest";
+        if (node.audited_bytes > 0)
+            text += ", " + formatted("%.1f", 100.0 * double(node.audited_local_bytes) /
+                                                 double(node.audited_bytes)) +
+                    "% of " + grouped(node.audited_bytes) + " bytes looked at on its memory node " +
+                    std::to_string(node.memory_node);
         text += "\n";
     }
     return text;

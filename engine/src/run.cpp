@@ -187,7 +187,25 @@ Report Run::complete(Report report) const {
     for (std::uint32_t i = 0; i < state.header().workers; ++i)
         report.cpu_seconds += double(state.slot(i).cpu_ns.load()) * 1e-9;
     report.wall_seconds = double(wall_clock_ns() - started_ns_) * 1e-9;
+    for (NodeReport &node : report.nodes)
+        node.idle_seconds = std::max(0.0, node.workers * report.wall_seconds - node.busy_seconds);
+    add_audits(report);
     return report;
+}
+
+// What workers found when they left, and what lies in the spool.
+void Run::add_audits(Report &report) const {
+    const RunState state = host_.state();
+    for (std::uint32_t i = 0; i < state.header().workers; ++i) {
+        NodeReport &node = report.nodes[state.slot(i).node];
+        node.audited_bytes += state.slot(i).audited_bytes.load();
+        node.audited_local_bytes += state.slot(i).audited_local_bytes.load();
+    }
+    const std::vector<os::PageAudit> spool = ingress_->audit_spool();
+    for (std::size_t i = 0; i < spool.size(); ++i) {
+        report.nodes[i].audited_bytes += spool[i].bytes;
+        report.nodes[i].audited_local_bytes += spool[i].local_bytes;
+    }
 }
 
 } // namespace gristmill

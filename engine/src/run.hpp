@@ -68,6 +68,7 @@ class Run {
     Result<void> start(const Plan &plan, output::Sink &sink);
     work::WorkOrder work_order() const;
     Report complete(Report report) const;
+    void add_audits(Report &report) const;
 
     RunParts parts_;
     Employed employed_;

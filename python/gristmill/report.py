@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
-from typing import Any, List, Mapping, Sequence, Tuple
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from .errors import RecordError, collected
 
@@ -23,11 +23,22 @@ class NodeReport:
     batches: int
     records: int
     batches_home: int
-    """Of the batches that had a home node: run on it."""
+    """Batches with a home node (all that lies in the spool: pipes, compressed files, items) that
+    their home's workers ran. Files have none: they are read where they are worked on."""
+    batches_head: int
+    """Run here, away from home, for being the oldest: that batch waits for nobody."""
     batches_stolen: int
-    """Of the batches that had a home node: run on another one."""
+    """Run here, away from home, when this node's workers had nothing else to do."""
     busy_seconds: float
-    """Sum over the node's workers."""
+    """Sum over the node's workers: inside batches."""
+    idle_seconds: float
+    """Sum over the node's workers: without a batch."""
+    memory_node: Optional[int]
+    """The machine's node from which the node's memory is taken; None: not placed."""
+    audited_bytes: int
+    """Of buffers, output rings and spool slots, looked at when the run ended; 0 when not placed."""
+    audited_local_bytes: int
+    """Those of them that lie on ``memory_node``."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,8 @@ class Report:
     """Bytes of it whose memory was given back while the run went on."""
     spool_punches_failed: int
     """1: the kernel refuses to take memory back before the end."""
+    placement: str
+    """Where memory is taken from, in a sentence; empty where the machine leaves no choice."""
     nodes: List[NodeReport]
     text: str = field(repr=False)
     """A few lines for people; str() gives the same."""

@@ -19,8 +19,14 @@ py::dict node_fields(const NodeReport &node) {
     fields["batches"] = node.batches;
     fields["records"] = node.records;
     fields["batches_home"] = node.batches_home;
+    fields["batches_head"] = node.batches_head;
     fields["batches_stolen"] = node.batches_stolen;
     fields["busy_seconds"] = node.busy_seconds;
+    fields["idle_seconds"] = node.idle_seconds;
+    fields["memory_node"] =
+        node.memory_node >= 0 ? py::object(py::int_(node.memory_node)) : py::object(py::none());
+    fields["audited_bytes"] = node.audited_bytes;
+    fields["audited_local_bytes"] = node.audited_local_bytes;
     return fields;
 }
 
@@ -84,6 +90,7 @@ py::dict report_fields(const Report &report) {
     fields["spool_bytes_max"] = report.spool_bytes_max;
     fields["spool_bytes_punched"] = report.spool_bytes_punched;
     fields["spool_punches_failed"] = report.spool_punches_failed;
+    fields["placement"] = report.placement;
     py::list nodes;
     for (const NodeReport &node : report.nodes)
         nodes.append(node_fields(node));

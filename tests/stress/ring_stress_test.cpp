@@ -92,12 +92,9 @@ class Stress {
 
     void work(std::uint32_t index) {
         Random random(index + 1000);
-        std::vector<std::uint32_t> steal_order;
-        for (std::uint32_t step = 0; step < shape_.nodes; ++step)
-            steal_order.push_back((index + step) % shape_.nodes);
         auto &slot = state_.slot(index);
         store::RingArea area(memory_[index], slot.ring_released, slot.overflow_released);
-        ring::Claimer<ring::SystemAtomics> claimer(state_, index, 0, steal_order);
+        ring::Claimer<ring::SystemAtomics> claimer(state_, index, 0, index % shape_.nodes);
         std::uint64_t sum = 0;
         while (const auto claim = claimer.wait_claim([&] { return area.has_room(); })) {
             for (std::uint64_t spins = random.one_in(50) ? 20'000 : random.below(200); spins > 0;

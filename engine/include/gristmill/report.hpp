@@ -12,9 +12,16 @@ struct NodeReport {
     std::uint32_t workers = 0;
     std::uint64_t batches = 0;
     std::uint64_t records = 0;
-    std::uint64_t batches_home = 0;   // of batches that had a home node: run on it
-    std::uint64_t batches_stolen = 0; // of batches that had a home node: run elsewhere
-    double busy_seconds = 0;          // sum over the node's workers
+    // Of batches that had a home node (what lies in the spool; files are read where they are worked on):
+    std::uint64_t batches_home = 0;   // run by their home's workers
+    std::uint64_t batches_head = 0;   // run here, away from home: the oldest batch waits for nobody
+    std::uint64_t batches_stolen = 0; // run here, away from home: this node's workers had nothing else
+    double busy_seconds = 0;          // sum over the node's workers: inside batches
+    double idle_seconds = 0;          // the same: without one
+    std::int32_t memory_node = -1;    // of the machine: where its memory is placed; -1: not placed
+    // Pages that were looked at when the run ended, of input buffers, output rings and spool slots.
+    std::uint64_t audited_bytes = 0;
+    std::uint64_t audited_local_bytes = 0; // that lie on memory_node
 };
 
 // How far a run has come: what has left it in order so far.
@@ -60,6 +67,8 @@ struct Report {
     std::uint64_t spool_bytes_punched = 0; // whose memory was given back while the run went on
     std::uint64_t spool_punches_failed = 0; // 1: the kernel refuses; the memory comes back at the end
 
+    // Where memory is taken from, in one sentence; empty on a machine with one node of memory.
+    std::string placement{};
     std::vector<NodeReport> nodes{};
 
     double records_per_second() const { return wall_seconds > 0 ? double(read) / wall_seconds : 0; }

@@ -69,10 +69,23 @@ struct PlannedWorker {
     std::uint32_t cpu = 0;  // os index to run on
 };
 
+enum class Placement : std::uint8_t {
+    needless, // the machine has memory in one place only, or no node of the plan belongs to one
+    wanted,   // each node's memory is taken from its memory_node
+    refused   // the kernel does not let this process say where memory comes from
+};
+
 struct Plan {
     std::vector<PlannedNode> nodes{};
     std::vector<PlannedWorker> workers{}; // empty for workers = 0
     std::vector<std::string> reasons{};   // one sentence for each choice, for people
+    Placement placement = Placement::needless; // `refused` is found out by whoever uses the plan
+    std::string refusal{};                     // what the kernel said then
+
+    // Where memory of a node is to be placed, if anywhere.
+    std::optional<std::uint32_t> placed_on(std::uint32_t node) const {
+        return placement == Placement::wanted ? nodes[node].memory_node : std::nullopt;
+    }
 };
 
 // Where a topology is read from: the machine we run on, or the description of another one.

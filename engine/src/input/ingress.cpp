@@ -268,7 +268,8 @@ Ingress::Step Ingress::publish_items() {
 }
 
 void Ingress::publish(const BatchInput &input, const SpooledCut *spooled) {
-    publisher_.publish(of_current(input, spooled), input.end - input.begin, ring::kNoHome);
+    const auto home = spooled ? static_cast<std::uint16_t>(feed_->node(*spooled)) : ring::kNoHome;
+    publisher_.publish(of_current(input, spooled), input.end - input.begin, home);
 }
 
 // Nobody needs to work on it: it has failed already.

@@ -34,6 +34,7 @@ struct IngressLimits {
     std::uint64_t batch_bytes_max = 0;  // of an adaptive batch
     std::uint64_t output_bytes_max = 0; // of a batch's output; 0: no limit
     std::uint64_t batch_wall_ns = 0;    // to aim at; 0: the usual
+    std::vector<store::SpoolNode> nodes{{}}; // of the plan
 };
 
 // Files are read by the workers; ingress publishes byte ranges. Only where the framing needs a
@@ -77,6 +78,10 @@ class Ingress {
     // When stopped: what the spool was used for.
     store::SpoolCounters spool_counters() const {
         return feed_ ? feed_->counters() : store::SpoolCounters{};
+    }
+    // When stopped: of each node, whether what lies in the spool lies there.
+    std::vector<os::PageAudit> audit_spool() const {
+        return feed_ ? feed_->audit() : std::vector<os::PageAudit>();
     }
     bool finished() const { return finished_; }
 

@@ -122,7 +122,7 @@ Result<void> Ingress::make_feed() {
     const std::uint64_t most = room / (2 * (std::uint64_t{limits_.workers} + 1));
     const std::uint64_t bytes = std::min(
         std::clamp(std::min(usual, most), kSlotBytesMin, kSlotBytesMax), room / 4);
-    Result<SpoolFeed> feed = SpoolFeed::create(bytes, room);
+    Result<SpoolFeed> feed = SpoolFeed::create(bytes, room, limits_.nodes);
     if (!feed)
         return feed.error();
     feed_.emplace(std::move(*feed));

@@ -8,8 +8,9 @@
 
 namespace gristmill::input {
 
-Result<SpoolFeed> SpoolFeed::create(std::uint64_t slot_bytes, std::uint64_t limit_bytes) {
-    Result<store::Spool> spool = store::Spool::create(slot_bytes, limit_bytes);
+Result<SpoolFeed> SpoolFeed::create(std::uint64_t slot_bytes, std::uint64_t limit_bytes,
+                                    const std::vector<store::SpoolNode> &nodes) {
+    Result<store::Spool> spool = store::Spool::create(slot_bytes, limit_bytes, nodes);
     if (!spool)
         return spool.error();
     return SpoolFeed(std::move(*spool));
@@ -46,6 +47,10 @@ Result<std::optional<SpooledCut>> SpoolFeed::place(std::string_view frames, std:
     cut.begin = begin;
     cut.end = begin + frames.size();
     cut.origin = at - begin;
+    if (spool_->nodes() > 1) { // batches take turns among them
+        spool_->release(*item_slot_);
+        item_slot_.reset();
+    }
     return std::optional<SpooledCut>(cut);
 }
 

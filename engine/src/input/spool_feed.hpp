@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gristmill/error.hpp>
 
@@ -23,12 +24,15 @@ class SpoolFeed {
   public:
     using Publisher = ring::Publisher<ring::SystemAtomics>;
 
-    static Result<SpoolFeed> create(std::uint64_t slot_bytes, std::uint64_t limit_bytes);
+    static Result<SpoolFeed> create(std::uint64_t slot_bytes, std::uint64_t limit_bytes,
+                                    const std::vector<store::SpoolNode> &nodes);
     SpoolFeed(SpoolFeed &&) = default;
     SpoolFeed &operator=(SpoolFeed &&) = delete;
 
     int fd() const { return spool_->fd(); }
     const store::SpoolCounters &counters() const { return spool_->counters(); }
+    std::uint32_t node(const SpooledCut &cut) const { return spool_->node(cut.slot); }
+    std::vector<os::PageAudit> audit() const { return spool_->audit(); }
 
     // The next source; the one before has ended.
     void begin(ByteSource source, const std::string &name, const Framing &framing,

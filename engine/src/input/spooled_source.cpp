@@ -34,6 +34,7 @@ SpooledSource::~SpooledSource() {
 SpooledSource::Next SpooledSource::next(const CutSize &size, bool flush, bool alone,
                                         SpooledCut &cut) {
     flush_pending_ = false;
+    wanted_bytes_ = size.records == 0 ? size.bytes : 0;
     while (!skipped_) {
         if (slot_)
             if (const std::uint64_t bytes = whole(size, flush))
@@ -123,6 +124,7 @@ SpooledSource::Next SpooledSource::take(std::uint64_t bytes, SpooledCut &cut) {
                               : !text_of(data).ends_with(framing_.delimiter);
     spool_.hold(*slot_);
     cut_at_ += bytes;
+    turn_ = spool_.nodes() > 1 && uncut().size() < bytes / 2;
     if (walk_.bytes() == bytes)
         walk_.drop_walked();
     else
@@ -149,7 +151,7 @@ SpooledSource::Next SpooledSource::finish() {
 SpooledSource::Room SpooledSource::make_room(bool alone) {
     if (!slot_)
         return move_to(spool_.slot_bytes(), alone);
-    if (!full())
+    if (!full() && !turn_)
         return Room::there;
     const std::uint64_t rest = uncut().size();
     return move_to(rest < spool_.slot_bytes() / 2 ? spool_.slot_bytes() : 2 * rest, alone);
@@ -185,9 +187,20 @@ SpooledSource::Room SpooledSource::move_to(std::uint64_t slot_bytes, bool alone)
         }
     }
     slot_ = to;
+    turn_ = false;
     filled_ = rest;
     cut_at_ = 0;
     return Room::there;
+}
+
+// With one node, whatever there is room for. With several, what the batch lacks, and a little more in
+// which its last record may end: the rest would have to be moved to the next one's node.
+std::uint64_t SpooledSource::worth_reading() const {
+    const std::uint64_t have = uncut().size();
+    if (spool_.nodes() == 1 || wanted_bytes_ == 0)
+        return kReadBytesMax;
+    return have < wanted_bytes_ ? wanted_bytes_ - have + wanted_bytes_ / 8 + 1
+                                : std::max(wanted_bytes_ / 8, kPageBytes);
 }
 
 SpooledSource::Filled SpooledSource::fill() {
@@ -196,8 +209,9 @@ SpooledSource::Filled SpooledSource::fill() {
         failure_ = Error{ErrorKind::memory, "no memory for input on its way"};
         return Filled::failed;
     }
-    const ByteSource::Read read = source_.read(
-        {spool_.data(*slot_) + filled_, static_cast<std::size_t>(std::min(left, read_bytes_))});
+    const std::uint64_t room = std::min({left, read_bytes_, worth_reading()});
+    const ByteSource::Read read =
+        source_.read({spool_.data(*slot_) + filled_, static_cast<std::size_t>(room)});
     switch (read.got) {
     case ByteSource::Got::bytes:
         filled_ += read.bytes;

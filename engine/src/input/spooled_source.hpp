@@ -27,7 +27,8 @@ struct SpooledCut {
 };
 
 // Reads straight into a slot, cuts behind the last whole record, carries what is left to the next
-// slot. A record longer than a slot moves to larger ones.
+// slot. A record longer than a slot moves to larger ones. Where there are several nodes, batches take
+// turns among them: hardly more is read than the next batch needs, and then a slot of another node begins.
 //
 // Threads: one. Never blocks.
 // Owns:    the source; holds the slot that is being filled.
@@ -70,6 +71,7 @@ class SpooledSource {
     std::uint64_t whole(const CutSize &size, bool flush);
     Room make_room(bool alone);
     Room move_to(std::uint64_t slot_bytes, bool alone);
+    std::uint64_t worth_reading() const;
     Filled fill();
     Next finish();
     Next take(std::uint64_t bytes, SpooledCut &cut);
@@ -89,6 +91,8 @@ class SpooledSource {
     std::uint64_t slot_begin_ = 0; // offset in the source of the slot's first byte
     std::uint64_t filled_ = 0;     // bytes in the slot
     std::uint64_t cut_at_ = 0;     // those before are in batches
+    std::uint64_t wanted_bytes_ = 0; // of the batch in the making; 0: not known
+    bool turn_ = false;              // the next batch is another node's
     bool ended_ = false;
     bool flush_pending_ = false;
 

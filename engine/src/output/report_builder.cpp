@@ -15,7 +15,14 @@ ReportBuilder::ReportBuilder(const Plan &plan) {
     for (std::uint32_t i = 0; i < plan.nodes.size(); ++i) {
         report_.nodes[i].node = i;
         report_.nodes[i].workers = plan.nodes[i].workers;
+        if (const auto memory_node = plan.placed_on(i))
+            report_.nodes[i].memory_node = static_cast<std::int32_t>(*memory_node);
     }
+    if (plan.placement == Placement::wanted)
+        report_.placement = "each node's memory comes from that of its CPUs, as far as there is any";
+    else if (plan.placement == Placement::refused)
+        report_.placement = "off: the kernel does not let this process say where memory comes from (" +
+                            plan.refusal + "); results are the same";
 }
 
 void ReportBuilder::add_delivered(const ring::BatchResult &result) {
@@ -65,8 +72,12 @@ void ReportBuilder::add_shape(const ring::BatchResult &result) {
     ++node.batches;
     node.records += result.read;
     node.busy_seconds += double(result.wall_ns) * 1e-9;
-    if (result.home != ring::kNoHome)
-        ++(result.home == result.node ? node.batches_home : node.batches_stolen);
+    if (result.home == ring::kNoHome)
+        return;
+    if (result.home == result.node)
+        ++node.batches_home;
+    else
+        ++(result.as_head ? node.batches_head : node.batches_stolen);
 }
 
 Result<void> ReportBuilder::check(bool complete) const {

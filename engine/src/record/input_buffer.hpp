@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include <gristmill/error.hpp>
 #include <gristmill/plugin.h>
@@ -19,6 +20,9 @@ class InputBuffer {
     std::uint64_t capacity() const noexcept {
         return mapping_.bytes() > GM_BATCH_PADDING ? mapping_.bytes() - GM_BATCH_PADDING : 0;
     }
+
+    // All of it, whether it has been touched or not.
+    std::span<const std::byte> memory() const noexcept { return {mapping_.data(), mapping_.bytes()}; }
 
     // Makes room for `bytes`, keeping the first `used` ones. Grows by doubling.
     Result<void> grow(std::uint64_t bytes, std::uint64_t used);

@@ -79,6 +79,7 @@ struct BatchResult {
     bool last_record_gave = false;    // the last input record gave output that is not blank
     std::uint32_t node = 0;           // where it ran
     std::uint32_t home = kNoHome;     // where it should have run
+    bool as_head = false;             // it was claimed for being the oldest batch
     std::uint64_t begin = 0;          // bytes of the source really covered
     std::uint64_t end = 0;
     std::uint64_t read = 0;           // records framed

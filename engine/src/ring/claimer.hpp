@@ -15,6 +15,7 @@ struct Claim {
     std::uint64_t sequence = 0;
     std::uint64_t word = 0; // the state word that says it is ours
     std::uint32_t home = kNoHome;
+    bool as_head = false; // for being the oldest, wherever its home is (R3)
 };
 
 // Threads: one worker thread, in any process.
@@ -27,10 +28,10 @@ struct Claim {
 template <class A, class Rules = AllRules>
 class Claimer {
   public:
-    // `steal_order`: node numbers, the worker's own first, then by distance. Must outlive this.
-    Claimer(RunState<A> state, std::uint32_t worker, std::uint16_t incarnation,
-            std::span<const std::uint32_t> steal_order)
-        : state_(state), worker_(worker), incarnation_(incarnation), steal_order_(steal_order) {}
+    // `node`: the worker's own.
+    Claimer(RunState<A> state, std::uint32_t worker, std::uint16_t incarnation, std::uint32_t node)
+        : state_(state), worker_(worker), incarnation_(incarnation),
+          steal_order_(state.steal_order(node)) {}
 
     // Claims a batch, if there is one that may be claimed: the head, or with `has_room` any.
     // `look`: from the cursors on, or everywhere.
@@ -39,8 +40,10 @@ class Claimer {
         const std::uint64_t head = state_.header().head.load();
         const std::uint64_t published = state_.header().published.load();
         if (Rules::head_always_claimable && head < published)
-            if (auto claim = take(head))
+            if (auto claim = take(head)) {
+                claim->as_head = true;
                 return announce(*claim);
+            }
         if (!has_room)
             return std::nullopt;
         for (const std::uint32_t node : steal_order_)
@@ -182,7 +185,7 @@ class Claimer {
     RunState<A> state_;
     std::uint32_t worker_;
     std::uint16_t incarnation_;
-    std::span<const std::uint32_t> steal_order_;
+    std::span<const std::uint16_t> steal_order_;
 };
 
 } // namespace gristmill::ring

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 
 #include "base/bytes.hpp"
 #include "base/check.hpp"
@@ -34,6 +35,7 @@ struct RunHeader {
     bool caller_works = false; // the coordinator's thread is the only worker, too
     std::uint64_t slots_offset = 0;
     std::uint64_t cursors_offset = 0;
+    std::uint64_t steal_orders_offset = 0;
     std::uint64_t entries_offset = 0;
 
     // Fixed for a run, written by the coordinator before it begins.
@@ -121,6 +123,8 @@ struct alignas(128) WorkerSlot {
     Atomic<std::uint64_t> cpu_ns{0};   // by the worker: CPU time of the run, before it leaves
     Atomic<std::uint64_t> progress{0}; // by the worker: steps made; odd while inside the payload
     Atomic<std::uint64_t> overflow_batches{0}; // by the worker, in the run
+    Atomic<std::uint64_t> audited_bytes{0};    // by the worker, before it leaves: pages looked at
+    Atomic<std::uint64_t> audited_local_bytes{0}; // the same: that lie on memory_node
     Atomic<std::uint32_t> command_group{0}; // by the worker: process group of what it has started
     Atomic<std::uint32_t> resigned{0}; // by the worker: its process ends by intention
 
@@ -135,6 +139,7 @@ struct alignas(128) WorkerSlot {
     Atomic<std::uint64_t> overflow_base{0}; // position that lies at offset 0 of the file
     Atomic<std::uint64_t> collection_start{0};
     std::uint32_t node = 0;
+    std::int32_t memory_node = -1; // of the machine, to take memory from; -1: as the kernel likes
     std::uint64_t cpu_mask[kCpuMaskWords] = {}; // to run on; all zero: anywhere
     // By the nursery: the process, 0 when there is none; and the end of the last one.
     alignas(64) Atomic<std::uint32_t> pid{0};
@@ -165,7 +170,8 @@ class RunState {
     static std::uint64_t block_bytes(std::uint32_t workers, std::uint32_t nodes,
                                      std::uint32_t capacity) {
         return round_up(sizeof(Header), 128) + workers * sizeof(Slot) +
-               round_up(nodes * sizeof(Cursor), 128) + capacity * sizeof(Entry);
+               round_up(nodes * sizeof(Cursor), 128) + steal_orders_bytes(nodes) +
+               capacity * sizeof(Entry);
     }
 
     // Lays a fresh state into zeroed memory of block_bytes(), aligned to 128, with a ring of so many
@@ -179,12 +185,17 @@ class RunState {
         header->capacity = capacity;
         header->slots_offset = round_up(sizeof(Header), 128);
         header->cursors_offset = header->slots_offset + workers * sizeof(Slot);
-        header->entries_offset = header->cursors_offset + round_up(nodes * sizeof(Cursor), 128);
+        header->steal_orders_offset =
+            header->cursors_offset + round_up(nodes * sizeof(Cursor), 128);
+        header->entries_offset = header->steal_orders_offset + steal_orders_bytes(nodes);
         RunState state(block);
         for (std::uint32_t i = 0; i < workers; ++i)
             new (&state.slot(i)) Slot;
         for (std::uint32_t i = 0; i < nodes; ++i)
             new (&state.cursor(i)) Cursor{0};
+        for (std::uint32_t node = 0; node < nodes; ++node)
+            for (std::uint32_t step = 0; step < nodes; ++step)
+                state.steal_order(node)[step] = static_cast<std::uint16_t>((node + step) % nodes);
         state.set_entries(entries);
         return state;
     }
@@ -213,6 +224,12 @@ class RunState {
     }
     Cursor &cursor(std::uint32_t node) const {
         return reinterpret_cast<Cursor *>(block_ + header().cursors_offset)[node];
+    }
+    // Whose batches the workers of a node take: node numbers, its own first, then the nearest. Fixed
+    // before the first worker looks.
+    std::span<std::uint16_t> steal_order(std::uint32_t node) const {
+        auto *orders = reinterpret_cast<std::uint16_t *>(block_ + header().steal_orders_offset);
+        return {orders + std::size_t{node} * header().nodes, header().nodes};
     }
     Entry &entry(std::uint64_t sequence) const {
         return reinterpret_cast<Entry *>(
@@ -246,6 +263,8 @@ class RunState {
             slot(i).start_failed = 0;
             slot(i).cpu_ns = 0;
             slot(i).overflow_batches = 0;
+            slot(i).audited_bytes = 0;
+            slot(i).audited_local_bytes = 0;
             slot(i).ring_released = 0;
             slot(i).overflow_released = 0;
             slot(i).ring_start = 0;
@@ -287,6 +306,9 @@ class RunState {
     }
 
   private:
+    static std::uint64_t steal_orders_bytes(std::uint64_t nodes) {
+        return round_up(nodes * nodes * sizeof(std::uint16_t), 128);
+    }
     void set_entries(std::uint32_t entries) const {
         Header &h = header();
         GM_CHECK(std::has_single_bit(entries) && entries <= h.capacity);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <gristmill/error.hpp>
@@ -22,6 +23,11 @@ struct OutputMemory {
     std::uint64_t ring_bytes = 0;
     bool mirrored = true;
     os::UniqueFd overflow; // sparse, grows
+
+    // The ring, as it is mapped here.
+    std::span<const std::byte> memory() const {
+        return {ring_mapping.data(), ring_mapping.bytes()};
+    }
 
     // `ring_bytes` is rounded up to pages. ThreadSanitizer cannot see that two addresses are one
     // byte, so there the ring is mapped once.

@@ -10,9 +10,12 @@ namespace gristmill::store {
 
 namespace {
 constexpr std::uint32_t kReleasesPerLook = 64; // at how many slots are needed
+constexpr std::uint64_t kAuditPagesMax = 256;  // of a slot: all of a usual one
 } // namespace
 
-Result<Spool> Spool::create(std::uint64_t slot_bytes, std::uint64_t limit_bytes) {
+Result<Spool> Spool::create(std::uint64_t slot_bytes, std::uint64_t limit_bytes,
+                            const std::vector<SpoolNode> &nodes) {
+    GM_CHECK(!nodes.empty());
     Result<os::UniqueFd> fd = os::create_memfd("gristmill-spool", 0);
     if (!fd)
         return fd.error();
@@ -20,7 +23,24 @@ Result<Spool> Spool::create(std::uint64_t slot_bytes, std::uint64_t limit_bytes)
     spool.fd_ = std::move(*fd);
     spool.slot_bytes_ = round_up(slot_bytes, kPageBytes);
     spool.limit_bytes_ = std::max(limit_bytes, 2 * spool.slot_bytes_);
+    for (const SpoolNode &node : nodes)
+        spool.pools_.push_back({node});
+    spool.chosen_ = spool.nodes() - 1;
     return spool;
+}
+
+// The one with the shortest backlog; of equal ones the next in turn.
+std::uint32_t Spool::choose_node() const {
+    std::uint32_t best = (chosen_ + 1) % nodes();
+    for (std::uint32_t step = 2; step <= nodes(); ++step) {
+        const std::uint32_t other = (chosen_ + step) % nodes();
+        const Pool &a = pools_[other];
+        const Pool &b = pools_[best];
+        if (a.node.workers > 0 && (b.node.workers == 0 || a.in_use_bytes * b.node.workers <
+                                                              b.in_use_bytes * a.node.workers))
+            best = other;
+    }
+    return best;
 }
 
 Result<std::optional<std::uint32_t>> Spool::acquire(std::uint64_t bytes, bool beyond_limit) {
@@ -28,11 +48,13 @@ Result<std::optional<std::uint32_t>> Spool::acquire(std::uint64_t bytes, bool be
         bytes <= slot_bytes() ? slot_bytes_ : round_up(bytes + GM_BATCH_PADDING, kPageBytes);
     if (!beyond_limit && in_use_bytes_ + wanted > limit_bytes_)
         return std::optional<std::uint32_t>();
-    std::optional<std::uint32_t> found = take_free(
-        wanted, beyond_limit ? 2 * wanted : limit_bytes_ - in_use_bytes_);
+    const std::uint32_t node = choose_node();
+    Pool &pool = pools_[node];
+    std::optional<std::uint32_t> found =
+        take_free(pool, wanted, beyond_limit ? 2 * wanted : limit_bytes_ - in_use_bytes_);
     if (!found) {
-        Result<std::uint32_t> made = make_slot(wanted);
-        if (!made && !beyond_limit && in_use_ > 0)
+        Result<std::uint32_t> made = make_slot(node, wanted);
+        if (!made && !beyond_limit && in_use_bytes_ > 0)
             return std::optional<std::uint32_t>();
         if (!made)
             return made.error();
@@ -43,30 +65,33 @@ Result<std::optional<std::uint32_t>> Spool::acquire(std::uint64_t bytes, bool be
         count_resident(slot.bytes, 0);
     slot.warm = true;
     slot.holders = 1;
+    chosen_ = node;
     in_use_bytes_ += slot.bytes;
-    in_use_max_ = std::max(in_use_max_, ++in_use_);
-    working_set_ = std::max(working_set_, in_use_max_);
+    pool.in_use_bytes += slot.bytes;
+    pool.in_use_max = std::max(pool.in_use_max, ++pool.in_use);
+    pool.working_set = std::max(pool.working_set, pool.in_use_max);
     return found;
 }
 
 // The warmest that is not too large.
-std::optional<std::uint32_t> Spool::take_free(std::uint64_t bytes, std::uint64_t bytes_max) {
-    if (bytes == slot_bytes_ && !free_.empty()) {
-        const std::uint32_t slot = free_.back();
-        free_.pop_back();
+std::optional<std::uint32_t> Spool::take_free(Pool &pool, std::uint64_t bytes,
+                                              std::uint64_t bytes_max) {
+    if (bytes == slot_bytes_ && !pool.free.empty()) {
+        const std::uint32_t slot = pool.free.back();
+        pool.free.pop_back();
         return slot;
     }
-    const auto found = std::find_if(large_.begin(), large_.end(), [&](std::uint32_t slot) {
+    const auto found = std::find_if(pool.large.begin(), pool.large.end(), [&](std::uint32_t slot) {
         return slots_[slot].bytes >= bytes && slots_[slot].bytes <= std::min(2 * bytes, bytes_max);
     });
-    if (bytes == slot_bytes_ || found == large_.end())
+    if (bytes == slot_bytes_ || found == pool.large.end())
         return std::nullopt;
     const std::uint32_t slot = *found;
-    large_.erase(found);
+    pool.large.erase(found);
     return slot;
 }
 
-Result<std::uint32_t> Spool::make_slot(std::uint64_t bytes) {
+Result<std::uint32_t> Spool::make_slot(std::uint32_t node, std::uint64_t bytes) {
     const Error no_memory{ErrorKind::memory,
                           "no memory for input on its way; lower memory=, or use fewer workers"};
     if (!os::grow_memfd(fd_.get(), file_bytes_ + bytes).ok())
@@ -74,7 +99,11 @@ Result<std::uint32_t> Spool::make_slot(std::uint64_t bytes) {
     Result<os::Mapping> mapping = os::map_shared(fd_.get(), file_bytes_, bytes);
     if (!mapping)
         return no_memory;
-    slots_.push_back({file_bytes_, bytes, std::move(*mapping)});
+    // Before the first touch: what is there already would stay where it is. Where it is refused the
+    // slot is as good as any.
+    if (const auto memory_node = pools_[node].node.memory_node)
+        static_cast<void>(os::prefer_memory_of(*memory_node, {mapping->data(), bytes}));
+    slots_.push_back({file_bytes_, bytes, std::move(*mapping), node});
     file_bytes_ += bytes;
     ++counters_.slots;
     return static_cast<std::uint32_t>(slots_.size() - 1);
@@ -93,30 +122,37 @@ void Spool::release(std::uint32_t index) {
     if (--slot.holders > 0)
         return;
     in_use_bytes_ -= slot.bytes;
-    --in_use_;
+    Pool &pool = pools_[slot.node];
+    pool.in_use_bytes -= slot.bytes;
+    --pool.in_use;
     if (slot.bytes > slot_bytes_) {
         give_memory_back(slot);
-        large_.push_back(index);
+        pool.large.push_back(index);
     } else {
-        free_.push_back(index);
+        pool.free.push_back(index);
     }
-    trim();
+    trim(pool);
 }
 
 // Free slots beyond the working set need no memory.
-void Spool::trim() {
-    learn_working_set();
-    const std::size_t warm = working_set_ - std::min(working_set_, in_use_);
-    for (std::size_t i = 0; i + warm < free_.size(); ++i)
-        if (slots_[free_[i]].warm)
-            give_memory_back(slots_[free_[i]]);
+void Spool::trim(Pool &pool) {
+    if (++pool.releases == kReleasesPerLook) {
+        pool.releases = 0;
+        pool.working_set = std::exchange(pool.in_use_max, pool.in_use);
+    }
+    const std::size_t warm = pool.working_set - std::min(pool.working_set, pool.in_use);
+    for (std::size_t i = 0; i + warm < pool.free.size(); ++i)
+        if (slots_[pool.free[i]].warm)
+            give_memory_back(slots_[pool.free[i]]);
 }
 
-void Spool::learn_working_set() {
-    if (++releases_ < kReleasesPerLook)
-        return;
-    releases_ = 0;
-    working_set_ = std::exchange(in_use_max_, in_use_);
+std::vector<os::PageAudit> Spool::audit() const {
+    std::vector<os::PageAudit> audits(pools_.size());
+    for (const Slot &slot : slots_)
+        if (const auto memory_node = pools_[slot.node].node.memory_node; memory_node && slot.warm)
+            audits[slot.node] +=
+                os::audit_pages({slot.mapping.data(), slot.bytes}, *memory_node, kAuditPagesMax);
+    return audits;
 }
 
 // A kernel that refuses once does so always: the memory stays ours, and is counted.

@@ -99,6 +99,12 @@ void place_memory(const Topology &topology, const NodeCpus &cpus, Plan &plan) {
                                    ? "memory of each node: that of the node on which its CPUs lie"
                                    : "memory of the other nodes: that on which their CPUs lie");
     plan.reasons.insert(plan.reasons.end(), exceptions.begin(), exceptions.end());
+    const auto memories = std::count_if(topology.nodes.begin(), topology.nodes.end(),
+                                        [](const NumaNode &node) { return node.memory_bytes > 0; });
+    const bool somewhere = std::any_of(plan.nodes.begin(), plan.nodes.end(),
+                                       [](const PlannedNode &node) { return node.memory_node; });
+    if (memories > 1 && somewhere)
+        plan.placement = Placement::wanted;
 }
 
 void order_stealing(const Topology &topology, const NodeCpus &cpus, Plan &plan) {

@@ -24,6 +24,12 @@ Result<SharedBlock> SharedBlock::create(const Plan &plan) {
                                             RunState::entries_for(workers));
     for (std::uint32_t i = 0; i < plan.workers.size(); ++i)
         state.slot(i).node = plan.workers[i].node;
+    for (std::uint32_t i = 0; i < plan.workers.size(); ++i)
+        if (const auto memory_node = plan.placed_on(plan.workers[i].node))
+            state.slot(i).memory_node = static_cast<std::int32_t>(*memory_node);
+    for (std::uint32_t node = 0; node < nodes; ++node)
+        std::copy(plan.nodes[node].steal_order.begin(), plan.nodes[node].steal_order.end(),
+                  state.steal_order(node).begin());
     return block;
 }
 

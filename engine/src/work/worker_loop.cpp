@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "os/placement.hpp"
+
 namespace gristmill::work {
 
 std::optional<ring::RunWord> await_run(RunState state, std::uint32_t worker, std::uint32_t seen) {
@@ -45,11 +47,26 @@ Result<void> check_starts(RunState state) {
     return {};
 }
 
+void settle_on_node(RunState state, std::uint32_t worker) {
+    if (const std::int32_t node = state.slot(worker).memory_node; node >= 0)
+        static_cast<void>(os::prefer_memory_of(static_cast<std::uint32_t>(node)));
+}
+
+void audit_memory(RunState state, std::uint32_t worker, std::span<const std::byte> memory) {
+    auto &slot = state.slot(worker);
+    if (slot.memory_node < 0)
+        return;
+    const os::PageAudit audit = os::audit_pages(memory, static_cast<std::uint32_t>(slot.memory_node));
+    slot.audited_bytes.fetch_add(audit.bytes);
+    slot.audited_local_bytes.fetch_add(audit.local_bytes);
+}
+
 WorkerLoop::WorkerLoop(RunState state, const WorkOrder &order, const WorkerIdentity &identity,
-                       std::span<const std::uint32_t> steal_order, record::InputBuffer &input,
-                       store::OutputArea &output, store::IsolationArea *isolation)
+                       record::InputBuffer &input, store::OutputArea &output,
+                       store::IsolationArea *isolation)
     : state_(state), order_(order), identity_(identity), input_(input), output_(output),
-      isolation_(isolation), claimer_(state, identity.worker, identity.incarnation, steal_order) {}
+      isolation_(isolation),
+      claimer_(state, identity.worker, identity.incarnation, identity.node) {}
 
 bool WorkerLoop::start() {
     std::string failure = "no memory for a worker's payload";
@@ -103,6 +120,7 @@ void WorkerLoop::work_on(const ring::Claim &claim) {
     const std::uint32_t attempt = ring::StateWord::unpack(claim.word).attempt;
     entry.result = worker_->work(claim.sequence, attempt, entry.input, entry.isolation);
     entry.result.home = claim.home;
+    entry.result.as_head = claim.as_head;
     claimer_.done(claim);
 }
 

@@ -25,14 +25,21 @@ void report_start_failure(RunState state, std::uint32_t worker, ring::StartFailu
 // ErrorKind::plugin with the words of a worker that has no payload.
 Result<void> check_starts(RunState state);
 
+// The calling thread takes its memory from where the worker's slot says, from now on; as far as the
+// kernel lets it.
+void settle_on_node(RunState state, std::uint32_t worker);
+
+// Looks where the worker's buffers lie, and adds it up in its slot. Nothing when they are not placed.
+void audit_memory(RunState state, std::uint32_t worker, std::span<const std::byte> memory);
+
 // Threads: one, in any process that maps the run state.
 class WorkerLoop {
   public:
-    // All outlive this. `steal_order`: node numbers, the own first. `isolation`: where batches leave
-    // their output that killed their workers; none: workers cannot die.
+    // All outlive this. `isolation`: where batches leave their output that killed their workers; none:
+    // workers cannot die.
     WorkerLoop(RunState state, const WorkOrder &order, const WorkerIdentity &identity,
-               std::span<const std::uint32_t> steal_order, record::InputBuffer &input,
-               store::OutputArea &output, store::IsolationArea *isolation = nullptr);
+               record::InputBuffer &input, store::OutputArea &output,
+               store::IsolationArea *isolation = nullptr);
 
     // Makes the payload. False: it failed, the worker's slot says why and egress has been woken.
     bool start();

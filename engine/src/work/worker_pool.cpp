@@ -19,7 +19,6 @@ struct WorkerPool::Arenas {
 struct WorkerPool::Worker {
     WorkerIdentity identity;
     std::optional<std::uint32_t> cpu;
-    std::vector<std::uint32_t> steal_order; // node numbers, the own first
     record::InputBuffer input;
     store::CollectionArea collection;
     std::optional<store::RingArea> ring; // of the run
@@ -33,7 +32,6 @@ WorkerPool::WorkerPool(const Plan &plan, SharedBlock block)
     : block_(std::move(block)), sources_(sources_in(block_.state())), state_(block_.state()),
       arenas_(std::make_unique<Arenas>()), threaded_(!plan.workers.empty()) {
     state_.header().caller_works = !threaded_;
-    const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
     const std::uint32_t workers = std::max<std::uint32_t>(1, std::uint32_t(plan.workers.size()));
     for (std::uint32_t i = 0; i < workers; ++i) {
         auto worker = std::make_unique<Worker>();
@@ -42,8 +40,6 @@ WorkerPool::WorkerPool(const Plan &plan, SharedBlock block)
             worker->identity.node = plan.workers[i].node;
             worker->cpu = plan.workers[i].cpu;
         }
-        for (std::uint32_t step = 0; step < nodes; ++step)
-            worker->steal_order.push_back((worker->identity.node + step) % nodes);
         workers_.push_back(std::move(worker));
     }
     for (const PlannedNode &node : plan.nodes) {
@@ -81,6 +77,7 @@ WorkerPool::~WorkerPool() {
 // A thread's whole life: sleep until there is a run, work in it, acknowledge its end.
 void WorkerPool::serve(std::uint32_t index) {
     auto &header = state_.header();
+    settle_on_node(state_, index);
     std::uint32_t seen = 0;
     while (const auto run = await_run(state_, index, seen)) {
         seen = run->id;
@@ -104,8 +101,7 @@ void WorkerPool::begin_worker(std::uint32_t index) {
         worker.ring.emplace(rings_[index], slot.ring_released, slot.overflow_released);
         output = &*worker.ring;
     }
-    worker.loop.emplace(state_, *order_, worker.identity, worker.steal_order, worker.input,
-                        *output);
+    worker.loop.emplace(state_, *order_, worker.identity, worker.input, *output);
     worker.started = worker.loop->start();
 }
 
@@ -113,6 +109,9 @@ void WorkerPool::end_worker(std::uint32_t index) {
     Worker &worker = *workers_[index];
     worker.overflow_batches = worker.ring ? worker.ring->overflow_batches() : 0;
     worker.loop.reset();
+    audit_memory(state_, index, worker.input.memory());
+    if (worker.ring)
+        audit_memory(state_, index, rings_[index].memory());
     worker.ring.reset();
     state_.slot(index).cpu_ns.store(thread_cpu_clock_ns() - worker.cpu_started_ns);
 }

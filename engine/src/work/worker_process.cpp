@@ -30,11 +30,7 @@ class WorkerProcess {
     WorkerProcess(RunState state, std::uint32_t worker, std::uint16_t incarnation,
                   const FactoryMaker &make_factory)
         : state_(state), worker_(worker), incarnation_(incarnation), make_factory_(make_factory),
-          sources_(sources_in(state)) {
-        const std::uint32_t nodes = state.header().nodes;
-        for (std::uint32_t step = 0; step < nodes; ++step)
-            steal_order_.push_back((slot().node + step) % nodes);
-    }
+          sources_(sources_in(state)) {}
 
     void serve() {
         std::uint32_t seen = 0;
@@ -170,8 +166,8 @@ class WorkerProcess {
             output = &collection.emplace(collections_.front(), slot().collection_start.load());
         }
         store::IsolationArea isolation(isolation_.get());
-        WorkerLoop loop(state_, message.order, {worker_, slot().node, incarnation_}, steal_order_,
-                        input_, *output, &isolation);
+        WorkerLoop loop(state_, message.order, {worker_, slot().node, incarnation_}, input_,
+                        *output, &isolation);
         if (!loop.start())
             return;
         os::crash_point("before start");
@@ -182,6 +178,9 @@ class WorkerProcess {
         loop.close();
         if (ring)
             slot().overflow_batches.fetch_add(ring->overflow_batches());
+        audit_memory(state_, worker_, input_.memory());
+        if (ring)
+            audit_memory(state_, worker_, rings_->memory());
     }
 
     RunState state_;
@@ -189,7 +188,6 @@ class WorkerProcess {
     const std::uint16_t incarnation_;
     const FactoryMaker &make_factory_;
     const record::SourceTable sources_;
-    std::vector<std::uint32_t> steal_order_;
     record::InputBuffer input_;
     std::optional<store::OutputMemory> rings_;
     std::uint32_t ring_generation_ = 0;
@@ -209,6 +207,7 @@ void live_as_worker(RunState state, std::uint32_t worker, std::uint16_t incarnat
     os::volunteer_for_oom();
     os::count_forks();
     os::run_on_cpus(state.slot(worker).cpu_mask);
+    settle_on_node(state, worker);
     WorkerProcess(state, worker, incarnation, make_factory).serve();
 }
 

@@ -55,8 +55,7 @@ class IngressRun {
     }
 
     bool work_one() {
-        const std::uint32_t own[] = {0};
-        ring::Claimer<ring::SystemAtomics> claimer(state_, 0, 0, own);
+        ring::Claimer<ring::SystemAtomics> claimer(state_, 0, 0, 0);
         const auto claim = claimer.try_claim(true);
         if (!claim)
             return false;

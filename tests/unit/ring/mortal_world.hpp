@@ -114,7 +114,7 @@ class MortalWorld final : public RingWorld<Rules> {
         state_->slot(worker).acknowledged.store(0);
         auto &mine = workers_[worker];
         mine.claimer = std::make_unique<ring::Claimer<Atomics, Rules>>(
-            *state_, worker, life.incarnation, mine.steal_order);
+            *state_, worker, life.incarnation, worker % this->shape_.nodes);
         scheduler_.revive(this->first_worker_actor_ + worker);
     }
 

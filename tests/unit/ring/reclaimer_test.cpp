@@ -37,10 +37,10 @@ class Ring {
     std::optional<Claim> claim(std::uint32_t worker, std::uint16_t incarnation,
                                Claimer<SystemAtomics>::Look look =
                                    Claimer<SystemAtomics>::Look::quick) {
-        return Claimer<SystemAtomics>(state, worker, incarnation, nodes_).try_claim(true, look);
+        return Claimer<SystemAtomics>(state, worker, incarnation, 0).try_claim(true, look);
     }
     bool done(const Claim &claim, std::uint32_t worker, std::uint16_t incarnation) {
-        return Claimer<SystemAtomics>(state, worker, incarnation, nodes_).done(claim);
+        return Claimer<SystemAtomics>(state, worker, incarnation, 0).done(claim);
     }
     // The sequences that are given back.
     std::vector<std::uint64_t> reclaim(std::uint32_t worker, std::uint16_t incarnation) {
@@ -56,7 +56,6 @@ class Ring {
 
   private:
     os::Mapping block_;
-    const std::array<std::uint32_t, 1> nodes_{0};
 
   public:
     State state;

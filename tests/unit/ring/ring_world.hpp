@@ -70,7 +70,6 @@ class RingWorld {
         void operator()(std::byte *block) const { ::operator delete(block, kAlignment); }
     };
     struct Worker {
-        std::vector<std::uint32_t> steal_order{};
         std::unique_ptr<ring::Claimer<Atomics, Rules>> claimer{};
         std::unique_ptr<OutputCells> output{};
         std::uint64_t begin = 0; // of the batch in hand: where its output goes
@@ -95,10 +94,8 @@ class RingWorld {
         workers_.resize(shape_.workers);
         for (std::uint32_t i = 0; i < shape_.workers; ++i) {
             Worker &worker = workers_[i];
-            for (std::uint32_t step = 0; step < shape_.nodes; ++step)
-                worker.steal_order.push_back((i + step) % shape_.nodes);
             worker.claimer = std::make_unique<ring::Claimer<Atomics, Rules>>(
-                *state_, i, std::uint16_t{0}, worker.steal_order);
+                *state_, i, std::uint16_t{0}, i % shape_.nodes);
             worker.output = std::make_unique<OutputCells>(shape_.ring_cells);
         }
     }
