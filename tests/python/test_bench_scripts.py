@@ -15,7 +15,8 @@ def script(name, *arguments):
 
 
 def study(folder, records=2000):
-    done = script("numa_study.py", "--records", records, "--trials", 1, "--tmpdir", folder)
+    shape = ["--parts", "a", "--variants", "light", "--nodes", "1", "--sweep-workers", "none"]
+    done = script("numa_study.py", "--records", records, "--trials", 1, "--tmpdir", folder, *shape)
     assert done.returncode == 0, done.stderr
     assert f"totals exact: {records:,} in" in done.stdout
     return done.stderr
