@@ -1,6 +1,6 @@
 """The study: records/s of every payload for each node configuration, against other systems.
 
-    .venv/bin/python bench/numa_study.py [--quick] [--tmpdir DIR] [--json PATH] ...
+    .venv/bin/python bench/numa_study.py [--quick] [--tmpdir DIR] [--html PATH] ...
 
 `gristmill study` with the peers of this folder; --help has the options, and schema.md in
 gristmill.bench says what stands in the files that it writes.

@@ -5,11 +5,12 @@ import json
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as tree
 from pathlib import Path
 
 import pytest
 
-from gristmill.bench import rows
+from gristmill.bench import page, rows
 
 RECORDS, DOCS = 2000, 300
 
@@ -31,10 +32,10 @@ def small(folder, *arguments, code=0):
 def whole(tmp_path_factory):
     """All sets, parts a, b and d, on two node configurations: what it printed, and its files."""
     folder = tmp_path_factory.mktemp("study")
-    files = {kind: folder / "out" / f"study.{kind}" for kind in ("json", "csv")}
+    files = {kind: folder / "out" / f"study.{kind}" for kind in ("json", "csv", "html")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
     given = ["--quick", "--records", RECORDS, "--docs", DOCS, "--trials", 1, "--parts", "a,b,d"]
-    done = study(*given, "--nodes", "1,@2", "--workers", "2", "--sweep-workers", "1", "--tmpdir", folder, *options)
+    done = study(*given, "--nodes", "1,@2", "--workers", "2", "--sweep-workers", "1,2", "--tmpdir", folder, *options)
     result = json.loads(files["json"].read_text())
     return done, result, files
 
@@ -48,7 +49,7 @@ def test_every_row_of_every_set_is_exact(whole):
         assert 0 < row["records_per_s_min"] <= row["records_per_s"] <= row["records_per_s_max"]
         assert row["peak_memory_bytes"] > 5 << 20 and row["cpu_s"] > 0 and row["compared"] == "bytes"
     shapes = {(row["nodes"], row["workers"]) for row in result["rows"] if row["part"] == "a"}
-    assert shapes == {("1", 2), ("@2", 2), ("auto", 1)}
+    assert shapes == {("1", 2), ("@2", 2), ("auto", 1), ("auto", 2)}
 
 
 def test_a_plugin_and_its_function_give_the_same(whole):
@@ -77,8 +78,27 @@ def test_streams_stay_within_their_memory(whole):
     done, result, _ = whole
     assert [stream["source"] for stream in result["streams"]] == ["file", "pipe", "items"]
     for stream in result["streams"]:
-        assert stream["exact"] and stream["within"] and len(stream["samples"]) > 10
+        assert stream["exact"] and stream["within"] and stream["samples"][-1][0] > 0
     assert done.stdout.count("totals exact: ") == 4
+
+
+def test_the_page_has_every_row_and_needs_nothing_else(whole):
+    done, result, files = whole
+    assert f"HTML  {files['html'].resolve()}" in done.stdout
+    text = files["html"].read_text()
+    assert "totals exact: all" in text and text.count("<svg") >= 8 + 4 + 1 + 3
+    for row in result["rows"]:
+        assert f"<td>{row['records_per_s']:,.0f}</td><td>{row['records_per_s_min']:,.0f}</td>" in text
+    assert not re.search(r"(src|href)=|@import|url\(|<script", text)
+    tree.fromstring(text[text.index("<main>") : text.index("</main>") + 7].replace("&nbsp;", " "))  # well-formed
+
+
+def test_the_page_says_what_is_not_exact(whole):
+    result = json.loads(json.dumps(whole[1]))
+    result["rows"][0].update(exact=False, note="a <false> digest")
+    found = page.html(result)
+    assert "are not as they have to be" in found and "totals exact: all" not in found
+    assert "NOT EXACT: a &lt;false&gt; digest" in found and "<false>" not in found
 
 
 def test_the_machine_comes_first(whole):

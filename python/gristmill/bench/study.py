@@ -16,6 +16,7 @@ from ..errors import AccountingError
 from . import arguments as options
 from . import environment, peers, plan, reference, rows, running, slow_consumer, table
 from .inputs import Input, prepare
+from .page import write_html
 from .plan import Configuration
 from .progress_line import ProgressLine
 
@@ -119,15 +120,17 @@ class _Study:
         }
 
     def _write(self, result: Dict[str, Any]) -> None:
-        for kind in ("csv", "json"):
+        for kind in ("csv", "json", "html"):
             path: Optional[Path] = getattr(self._arguments, kind)
             if path is None:
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             if kind == "csv":
                 rows.write_csv(result["rows"], path)
-            else:
+            elif kind == "json":
                 path.write_text(json.dumps(result, indent=1) + "\n")
+            else:
+                write_html(result, path)
             print(f"{kind.upper():<5} {path.resolve()}")
 
     def _verdict(self, made: List[rows.Row], streams: List[Dict[str, Any]]) -> int:
@@ -141,6 +144,8 @@ class _Study:
             print(f"gristmill: stream of {each['source']}: {slow_consumer.words(each)}", file=sys.stderr)
         if wrong or beyond:
             return _INEXACT
+        if not asked:
+            return 0
         counts = sorted({f"{row['records']:,}" for row in asked}, key=lambda text: -int(text.replace(",", "")))
         print(f"totals exact: {', '.join(counts)} in and out, the same bytes in every configuration")
         return 0

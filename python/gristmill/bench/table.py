@@ -12,16 +12,16 @@ def text(rows: List[Row]) -> str:
     parts = []
     for group in grouped(rows, lambda row: (row["set"], row["payload"].partition(":")[0], row["records"])):
         first = group[0]
-        parts.append(f"{first['set']}, {_payload_words(group)}: {first['records']:,} records, {size(first['bytes'])}")
-        parts.append(_aligned(_HEAD, [_cells(row) for row in group]))
+        parts.append(f"{first['set']}, {payload_words(group)}: {first['records']:,} records, {size(first['bytes'])}")
+        parts.append(_aligned(HEAD, [cells(row) for row in group]))
     return "\n".join(parts)
 
 
-_HEAD = ("", "nodes", "workers", "records/s", "min", "max", "MB/s", "wall s", "CPU s", "memory", "total",
+HEAD = ("", "nodes", "workers", "records/s", "min", "max", "MB/s", "wall s", "CPU s", "memory", "total",
          "valid", "home/stolen", "rank")  # fmt: skip
 
 
-def _payload_words(group: Sequence[Row]) -> str:
+def payload_words(group: Sequence[Row]) -> str:
     payload = group[0]["payload"]
     return {"plugin": "compiled plugin", "function": "Python function"}.get(payload, "upper case")
 
@@ -36,7 +36,7 @@ def who(row: Row) -> str:
     return name
 
 
-def _cells(row: Row) -> Tuple[str, ...]:
+def cells(row: Row) -> Tuple[str, ...]:
     begin = (who(row), row["nodes"] or "-", str(row["workers"]))
     if row["wall_s"] is None:
         return (*begin, ("not here: " if row.get("absent") else "FAILED: ") + str(row["note"]))
