@@ -1,8 +1,8 @@
 """The process of one cell: ``python -m gristmill.bench.cell``, started by running.
 
-Reads a task from standard input, a line of JSON. Makes its subject ready and runs the task once, to
-warm up; says "held" while it holds the output, and waits for a line, so that the memory can be looked
-at. Then runs it once more, on the clock, and afterwards counts and digests the output. Ends with a line
+Reads a task from standard input, a line of JSON. Makes its subject ready, says "ready" and runs the task
+once, to warm up; says "held" while it holds the output, and waits for a line, so that the memory can be
+looked at. Then runs it once more, on the clock, and afterwards counts and digests the output. Ends with a line
 of JSON that holds what was measured. Whatever the subject prints goes to standard error.
 """
 
@@ -58,6 +58,7 @@ def measure(subject: Any, task: Task, tell: TextIO) -> Dict[str, Any]:
     if reason := getattr(subject, "available", lambda: "")():
         return {"absent": reason}
     with subject.ready(task) as run:
+        print("ready", file=tell, flush=True)
         kept = run()
         print("held", file=tell, flush=True)
         sys.stdin.readline()

@@ -10,7 +10,7 @@ from ..engine import Engine
 from ..payload import Plugin
 from ..results import Results
 from . import twins
-from .task import FUNCTION, PLUGIN, Task
+from .task import FUNCTION, OUR_EXPRESSIONS, PLUGIN, Task
 
 _UPPER: Dict[str, Any] = {
     "upper: plugin": Plugin("upper"),
@@ -38,7 +38,7 @@ def called_per_record(payload: str) -> bool:
 
 
 def _payload(task: Task) -> Any:
-    if task.payload == PLUGIN:
+    if task.payload in (PLUGIN, OUR_EXPRESSIONS):
         return Plugin(task.plugin_name, config=task.plugin_config or None)
     if task.payload == FUNCTION:
         return twins.function(task.input.set, task.input.vocabulary)

@@ -27,7 +27,8 @@ class Peer:
 
 
 def find(folder: Optional[Path], wanted: Optional[str], python: str) -> List[Peer]:
-    """The peers in a folder, those that ``wanted`` (names with commas) names. Raises OptionError."""
+    """The peers in a folder, those that ``wanted`` names (by name or file,
+    with commas). Raises OptionError."""
     if wanted == "none":
         return []
     if folder is None or not folder.is_dir():
@@ -37,9 +38,10 @@ def find(folder: Optional[Path], wanted: Optional[str], python: str) -> List[Pee
     known = {peer.name: peer for peer in found if peer is not None}
     if wanted is None:
         return list(known.values())
-    names = [name.strip() for name in wanted.split(",")]
+    by_file = {Path(peer.file).stem: name for name, peer in known.items()}
+    names = [by_file.get(name.strip(), name.strip()) for name in wanted.split(",")]
     if unknown := [name for name in names if name not in known]:
-        raise OptionError(f"--peers: there is no {unknown[0]!r}; there are {', '.join(known)}")
+        raise OptionError(f"--peers: there is no {unknown[0]!r}; there are {', '.join(by_file)}")
     return [known[name] for name in names]
 
 

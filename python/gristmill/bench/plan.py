@@ -8,7 +8,7 @@ from typing import Callable, Dict, Iterable, Iterator, List
 
 from .inputs import LARGE, Input
 from .peers import Peer
-from .task import FUNCTION, PLUGIN, UPPER, Task
+from .task import EXPRESSIONS, FUNCTION, OUR_EXPRESSIONS, PLUGIN, UPPER, Task
 
 _FUNCTION_SHARES = {"light": 1, "medium": 5, "heavy": 10, "tokenize": 5, LARGE: 5}
 _LARGE_SHARE = 5  # large documents: so many times fewer
@@ -49,7 +49,7 @@ def records_of(arguments: argparse.Namespace, name: str, payload: str) -> int:
     whole = arguments.docs if name.startswith("tokenize") else arguments.records
     if name == LARGE:
         whole //= _LARGE_SHARE
-    return max(1, whole // (_FUNCTION_SHARES[name] if payload == FUNCTION else 1))
+    return max(1, whole // (_FUNCTION_SHARES[name] if payload in (FUNCTION, EXPRESSIONS) else 1))
 
 
 def _isolations(arguments: argparse.Namespace, payload: str) -> List[str]:
@@ -82,11 +82,14 @@ def _part_c(
 ) -> Iterator[Configuration]:
     workers = arguments.workers[-1]
     for name in arguments.variants:
-        for payload in (PLUGIN, FUNCTION):
+        for payload in (PLUGIN, FUNCTION, EXPRESSIONS):
+            rivals = [peer for peer in peers if name in peer.sets and payload in peer.payloads]
+            if not rivals:
+                continue
             given = inputs(name, records_of(arguments, name, payload))
-            for isolation in _isolations(arguments, payload)[:1]:
-                yield Configuration("c", Task("gristmill", payload, given, workers, "auto", isolation), python)
-            for peer in peers:
-                if name in peer.sets and payload in peer.payloads:
-                    task = Task(peer.name, payload, given, 1 if peer.serial else workers)
-                    yield Configuration("c", task, peer.python, peer.file, peer.absent)
+            ours = OUR_EXPRESSIONS if payload == EXPRESSIONS else payload
+            isolation = _isolations(arguments, ours)[0]
+            yield Configuration("c", Task("gristmill", ours, given, workers, "auto", isolation), python)
+            for peer in rivals:
+                task = Task(peer.name, payload, given, 1 if peer.serial else workers)
+                yield Configuration("c", task, peer.python, peer.file, peer.absent)

@@ -81,7 +81,7 @@ def _speedup(group: List[Row]) -> Optional[svg.Series]:
 def by_peer(made: List[Row]) -> str:
     """Of ours, the one that peers are compared with: nodes as the machine has them, all workers."""
     plots = []
-    for group in grouped(made, lambda row: (row["set"], row["payload"], row["records"])):
+    for group in grouped(made, lambda row: (row["set"], row["payload"].partition(":")[0], row["records"])):
         others = [row for row in group if row["subject"] != "gristmill"]
         if not others:
             continue
@@ -91,8 +91,8 @@ def by_peer(made: List[Row]) -> str:
         rest = [row for row in ours + others if not row["exact"]]
         bars = [_bar(row, who(row), "ours" if row["subject"] == "gristmill" else "peer") for row in measured + rest]
         plots.append(_plot(group, svg.bars(bars, rate)))
-    return _section("Against other systems", "Each is given the same function, or the same compiled plugin, tuned, with as many"
-                    " workers, from the file to the output in memory and in input order.", plots, _PEER_KEY)  # fmt: skip
+    return _section("Against other systems", "Each is given the same function, or the same compiled plugin, or says in its own"
+                    " expressions what the plugin does; tuned, with as many workers, from the file to the output in memory and in input order.", plots, _PEER_KEY)  # fmt: skip
 
 
 def batch_shape(made: List[Row]) -> str:

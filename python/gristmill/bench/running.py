@@ -46,13 +46,13 @@ def _converse(child: "subprocess.Popen[bytes]", spec: Dict[str, Any], limit_s: f
     try:
         child.stdin.write(json.dumps(spec).encode() + b"\n")
         child.stdin.flush()
-        with selectors.DefaultSelector() as selector:
-            selector.register(child.stdout, selectors.EVENT_READ)
-            while not selector.select(_LOOK_SECONDS):
-                peak = max(peak, processes.memory_bytes(child.pid))
-                if time.monotonic() > deadline:
-                    return {"error": f"not done after {limit_s:.0f} s"}
-        line = child.stdout.readline()
+        line = _line_until(child.stdout, deadline)
+        if line == b"ready\n":
+            with selectors.DefaultSelector() as selector:
+                selector.register(child.stdout, selectors.EVENT_READ)
+                while not selector.select(_LOOK_SECONDS) and time.monotonic() < deadline:
+                    peak = max(peak, processes.memory_bytes(child.pid))
+            line = _line_until(child.stdout, deadline)
         if line == b"held\n":
             peak = max(peak, processes.memory_bytes(child.pid))
             child.stdin.write(b"\n")
@@ -64,10 +64,11 @@ def _converse(child: "subprocess.Popen[bytes]", spec: Dict[str, Any], limit_s: f
 
 
 def _line_until(stream: IO[bytes], deadline: float) -> bytes:
+    """The next line, which comes whole; at the deadline one that says so."""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
         if not selector.select(max(0.0, deadline - time.monotonic())):
-            return b'{"error": "not done in time"}'
+            return b'{"error": "not done within --cell-limit"}'
     return stream.readline()
 
 

@@ -23,7 +23,8 @@ HEAD = ("", "nodes", "workers", "records/s", "min", "max", "MB/s", "wall s", "CP
 
 def payload_words(group: Sequence[Row]) -> str:
     payload = group[0]["payload"]
-    return {"plugin": "compiled plugin", "function": "Python function"}.get(payload, "upper case")
+    words = {"plugin": "compiled plugin", "function": "Python function", "expressions": "own expressions"}
+    return words.get(payload.partition(":")[0], "upper case")
 
 
 def who(row: Row) -> str:

@@ -13,6 +13,9 @@ from . import twins
 from .inputs import Input
 
 PLUGIN, FUNCTION = "plugin", "function"
+EXPRESSIONS = "expressions"
+"""What the payload does, written in a peer's own language; gristmill's plugin beside it has OUR_EXPRESSIONS."""
+OUR_EXPRESSIONS = "expressions: plugin"
 UPPER = ("upper: plugin", "upper: function", "upper: tr")
 """Payloads that do not belong to a record set: upper case, by a plugin, a function and a command."""
 
@@ -27,7 +30,7 @@ class Task:
     subject: str
     """"gristmill", or the name of a peer."""
     payload: str
-    """PLUGIN, FUNCTION, or one of UPPER."""
+    """PLUGIN, FUNCTION, EXPRESSIONS, OUR_EXPRESSIONS, or one of UPPER."""
     input: Input
     workers: int
     nodes: str = ""

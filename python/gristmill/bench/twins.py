@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 from .. import workloads
 
@@ -33,6 +33,10 @@ class Twin:
             return self._function(record) or b""
         except ValueError:
             return b""
+
+    def many(self, records: Sequence[bytes]) -> List[bytes]:
+        """For those who send chunks."""
+        return [self(record) for record in records]
 
     def __reduce__(self) -> Tuple[Any, Tuple[str, str]]:
         return twin, self._made_of
