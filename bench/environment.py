@@ -8,4 +8,5 @@ from gristmill.bench import environment
 
 
 def describe() -> dict[str, object]:
-    return environment.describe(Path(__file__).resolve().parent)
+    environment.repository = Path(__file__).resolve().parent
+    return environment.describe()

@@ -1,5 +1,6 @@
 """The scripts in bench/ that generate, verify and count."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -60,3 +61,62 @@ def test_totals_are_as_published(tmp_path, name):
     assert f"{name:<6}   100,000: read 100,000/100,000  lines out 100,000/100,000" in done.stdout
     assert done.stdout.count("  as published (") == 3 and "no difference" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name, arguments, says",
+    [
+        ("startup", ["--calls", 2], "cold, processes"),
+        ("batch_shape", ["--records", 4000, "--trials", 1], "tokenize"),
+        ("streaming", ["--records", 4000, "--trials", 1, "--trickle", 20], "cat|dd"),
+        ("udf", ["--records", 2000, "--trials", 1, "--only", "light", "--only", "tokenize"], "executor"),
+    ],
+)
+def test_benchmarks_run_from_the_clone_and_from_the_package(tmp_path, name, arguments, says):
+    outputs = []
+    for begin in [[str(BENCH / f"{name}.py")], ["-m", "gristmill", "bench", name]]:
+        kept = tmp_path / f"{len(outputs)}.json"
+        command = [sys.executable, *begin, *map(str, arguments), "--json", str(kept)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=250, cwd=tmp_path)
+        assert done.returncode == 0 and says in done.stdout, done.stdout + done.stderr
+        outputs.append(json.loads(kept.read_text()))
+        assert outputs[-1]["command"].startswith(f"gristmill bench {name} ") and outputs[-1]["rows"]
+    assert outputs[0]["environment"]["commit"] != "unknown" == outputs[1]["environment"]["commit"]
+
+
+def result(folder, name, **changes):
+    """The result of a study with one row."""
+    row = {"set": "light", "payload": "plugin", "subject": "gristmill", "nodes": "1", "workers": 2, "isolation": "process",
+           "records": 1000, "exact": True, "records_per_s": 100.0, "records_per_s_min": 98.0, "records_per_s_max": 102.0,
+           "peak_memory_bytes": 1 << 20}  # fmt: skip
+    found = {"schema": "gristmill-study/1", "environment": {"cpu": changes.pop("cpu", "one")}, "rows": [{**row, **changes}]}
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({**found, "schema": changes.get("schema", found["schema"])}))
+    return path
+
+
+@pytest.mark.parametrize(
+    "changes, code, says",
+    [
+        ({}, 0, "1 rows compared, 0 worse"),
+        ({"records_per_s": 90.0, "records_per_s_min": 85.0, "records_per_s_max": 97.0}, 1, "0.900   1.000   SLOWER"),
+        ({"records_per_s": 90.0, "records_per_s_min": 85.0, "records_per_s_max": 99.0}, 0, "0 worse"),
+        ({"records_per_s": 96.0, "records_per_s_min": 95.0, "records_per_s_max": 97.0}, 0, "0 worse"),
+        ({"records_per_s": 120.0, "records_per_s_min": 119.0, "records_per_s_max": 121.0}, 0, "faster"),
+        ({"exact": False}, 1, "NOT EXACT"),
+        ({"peak_memory_bytes": 2 << 20}, 1, "MORE MEMORY"),
+        ({"subject": "a peer"}, 2, "no row in common"),
+        ({"schema": "gristmill-study/9"}, 2, "another version: its schema is 'gristmill-study/9'"),
+        ({"cpu": "two"}, 0, "note: cpu differs: one before, two after"),
+    ],
+)
+def test_two_results_compared(tmp_path, changes, code, says):
+    done = script("compare.py", result(tmp_path, "before"), result(tmp_path, "after", **changes))
+    assert done.returncode == code and says in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_peers_count_only_on_request(tmp_path):
+    slow = {"subject": "a peer", "records_per_s": 10.0, "records_per_s_min": 9.0, "records_per_s_max": 11.0}
+    files = [result(tmp_path, "before", subject="a peer"), result(tmp_path, "after", **slow)]
+    assert script("compare.py", *files).returncode == 0
+    assert script("compare.py", *files, "--peers").returncode == 1

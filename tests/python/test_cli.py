@@ -121,7 +121,7 @@ def test_collected_errors_are_not_listed_without_end(file, plugin):
         (["gen", "light", "--records", "1", "-o", "no/x"], b"gristmill: "),
         (["gen", "dark", "--records", "1", "-o", "x"], b"usage: "),
         (["topo", "--nodes", "x"], b"gristmill: nodes='x' is not understood"),
-        (["study"], b"usage: "),
+        (["studies"], b"usage: "),
         ([], b"usage: "),
     ],
 )

@@ -10,12 +10,15 @@ from typing import Any, Dict, List, Optional
 
 from .. import _core, topology
 
+repository: Optional[Path] = None
+"""A clone whose commit is that of what runs; scripts of a clone set it."""
+
 _CPU = "/sys/devices/system/cpu/cpu0"
 
 
-def describe(repository: Optional[Path] = None) -> Dict[str, Any]:
-    """CPU, cores, caches, nodes, kernel, limits, compiler, versions, commit (of the clone that holds
-    ``repository``), load. What cannot be found out is "unknown"."""
+def describe() -> Dict[str, Any]:
+    """CPU, cores, caches, nodes, kernel, limits, compiler, versions, commit, load. What cannot be found out is
+    "unknown"."""
     machine = topology.discover()
     return {
         "cpu": _cpu_model(),

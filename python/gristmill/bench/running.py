@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ from . import processes
 from .task import Task
 
 _LOOK_SECONDS = 0.02
+_END_SECONDS = 20
 _LAST_WORDS = 2000
 
 
@@ -28,12 +30,13 @@ def measure(task: Task, python: str, peer_file: str = "", limit_s: float = 3600)
         child = subprocess.Popen(
             [python, "-m", "gristmill.bench.cell"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-            start_new_session=True,
+            start_new_session=True, bufsize=0,  # a line in a buffer of ours would not be seen by select
         )  # fmt: skip
+        found = None
         try:
             found = _converse(child, {**asdict(task), "peer_file": peer_file}, limit_s)
         finally:
-            _end(child)
+            _end(child, _END_SECONDS if found and "wall_s" in found else 0)
         if found is None:
             return {"error": _last_words(errors) or f"the cell ended with status {child.returncode}"}
         return found
@@ -72,18 +75,20 @@ def _line_until(stream: IO[bytes], deadline: float) -> bytes:
     return stream.readline()
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
-    """The cell, and whatever it started in its session and left."""
+def _end(child: "subprocess.Popen[bytes]", patience_s: float) -> None:
+    """The cell, and whatever it started: waits so long for an end in good order."""
     assert child.stdin is not None and child.stdout is not None
     child.stdin.close()
     try:
-        child.wait(20)
+        child.wait(patience_s)
+        left = []
     except subprocess.TimeoutExpired:
-        pass
-    try:
+        left = processes.tree(child.pid)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     child.stdout.close()
     child.wait()
 

@@ -26,10 +26,21 @@ _RECORDED_OPTIONS = ("quick", "parts", "variants", "records", "docs", "nodes", "
                      "trials", "peers")  # fmt: skip
 
 
-def run(arguments: argparse.Namespace, repository: Optional[Path] = None) -> int:
+def main() -> int:
+    """From a clone: with its peers, in their environment where there is one."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    options.add_to(parser)
+    if environment.repository is not None:
+        parser.set_defaults(peers_folder=environment.repository / "peers")
+        python = environment.repository.parent / ".venv-peers" / "bin" / "python"
+        parser.set_defaults(peers_python=str(python) if python.exists() else None)
+    return run(parser.parse_args())
+
+
+def run(arguments: argparse.Namespace) -> int:
     """``arguments``: see arguments.add_to(). 0 when every row is exact, else 1. Raises GristmillError, OSError."""
     options.settle(arguments)
-    machine = environment.describe(repository)
+    machine = environment.describe()
     print(table.environment(machine), flush=True)
     with ExitStack() as stack:
         folder = arguments.tmpdir

@@ -13,7 +13,7 @@ def text(rows: List[Row]) -> str:
     for group in grouped(rows, lambda row: (row["set"], row["payload"].partition(":")[0], row["records"])):
         first = group[0]
         parts.append(f"{first['set']}, {payload_words(group)}: {first['records']:,} records, {size(first['bytes'])}")
-        parts.append(_aligned(HEAD, [cells(row) for row in group]))
+        parts.append(aligned(HEAD, [cells(row) for row in group]))
     return "\n".join(parts)
 
 
@@ -63,7 +63,7 @@ def size(count: float) -> str:
     return f"{count:.2f} GiB"
 
 
-def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns; a row that ends early ends in a note, which is as wide as it likes."""
     full = [row for row in rows if len(row) == len(head)] + [head]
     widths = [max(len(row[at]) for row in full) for at in range(len(head))]

@@ -13,7 +13,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from .. import _core
 from ..errors import GristmillError
-from . import gen_command, map_command, plugin_command, study_command, topo_command
+from . import bench_command, gen_command, map_command, plugin_command, study_command, topo_command
 
 _FAILED, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 _EPILOG = """\
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gristmill {_core.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (map_command, gen_command, topo_command, plugin_command, study_command):
+    for command in (map_command, gen_command, topo_command, plugin_command, study_command, bench_command):
         command.add_to(commands)
     return parser
 

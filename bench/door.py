@@ -1,0 +1,26 @@
+"""How the scripts of this folder enter gristmill.bench, where they live, so that they come with the package."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from gristmill.bench import environment
+from gristmill.errors import GristmillError
+
+HERE = Path(__file__).resolve().parent
+
+
+def enter(name: str) -> NoReturn:
+    """Runs gristmill.bench.NAME, whose results name the commit of this clone."""
+    environment.repository = HERE
+    try:
+        sys.exit(importlib.import_module(f"gristmill.bench.{name}").main())
+    except (GristmillError, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        sys.exit(130)
