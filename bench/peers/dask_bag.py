@@ -11,8 +11,9 @@ from gristmill.bench.task import lines as output
 from gristmill.bench.twins import Twin
 
 name = "Dask bag"
+package = "dask"
 
-__all__ = ["available", "name", "output", "ready", "settings"]
+__all__ = ["available", "name", "output", "package", "ready", "settings"]
 
 
 def available() -> str:

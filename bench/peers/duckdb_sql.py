@@ -14,11 +14,12 @@ from typing import IO, Callable, Iterable, Iterator
 from gristmill.bench.task import Task
 
 name = "DuckDB"
+package = "duckdb"
 sets = ("medium",)
 payloads = ("expressions",)
 compared = "values"
 
-__all__ = ["available", "compared", "name", "output", "payloads", "ready", "sets", "settings"]
+__all__ = ["available", "compared", "name", "output", "package", "payloads", "ready", "sets", "settings"]
 
 _COLUMNS = """{event_id: 'VARCHAR', user_id: 'VARCHAR', item_id: 'VARCHAR', event_type: 'VARCHAR', device: 'VARCHAR',
   timestamp: 'BIGINT', duration_ms: 'BIGINT', scroll_depth: 'DOUBLE', revenue_cents: 'BIGINT',

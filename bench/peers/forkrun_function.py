@@ -9,8 +9,9 @@ from forkrun_plugin import available
 from gristmill.bench.task import Task
 
 name = "forkrun (function)"
+package = "forkrun"
 
-__all__ = ["available", "name", "output", "ready", "settings"]
+__all__ = ["available", "name", "output", "package", "ready", "settings"]
 
 
 def settings(_: Task) -> str:

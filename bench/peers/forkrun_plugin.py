@@ -14,9 +14,10 @@ from compiling import compiled
 from gristmill.bench.task import Task
 
 name = "forkrun (our plugin)"
+package = "forkrun"
 payloads = ("plugin",)
 
-__all__ = ["available", "name", "output", "payloads", "ready", "settings"]
+__all__ = ["available", "name", "output", "package", "payloads", "ready", "settings"]
 
 
 def available() -> str:

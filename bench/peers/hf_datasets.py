@@ -14,8 +14,9 @@ from gristmill.bench.task import Task
 from gristmill.bench.twins import Twin
 
 name = "HF datasets"
+package = "datasets"
 
-__all__ = ["available", "name", "output", "ready", "settings"]
+__all__ = ["available", "name", "output", "package", "ready", "settings"]
 
 _BATCH = 1000
 

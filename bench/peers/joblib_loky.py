@@ -13,8 +13,9 @@ from gristmill.bench.twins import Twin
 from tuning import CHUNKS, fastest, sample, settings
 
 name = "joblib"
+package = "joblib"
 
-__all__ = ["available", "name", "output", "ready", "settings"]
+__all__ = ["available", "name", "output", "package", "ready", "settings"]
 
 
 def available() -> str:

@@ -11,8 +11,9 @@ from gristmill.bench.task import lines as output
 from tuning import CHUNKS, fastest, sample, settings
 
 name = "mpire"
+package = "mpire"
 
-__all__ = ["available", "name", "output", "ready", "settings"]
+__all__ = ["available", "name", "output", "package", "ready", "settings"]
 
 
 def available() -> str:

@@ -14,11 +14,12 @@ from typing import Any, Callable, Iterable, Iterator
 from gristmill.bench.task import Task
 
 name = "Polars"
+package = "polars"
 sets = ("medium",)
 payloads = ("expressions",)
 compared = "values"
 
-__all__ = ["available", "compared", "name", "output", "payloads", "ready", "sets", "settings"]
+__all__ = ["available", "compared", "name", "output", "package", "payloads", "ready", "sets", "settings"]
 
 _EVENTS = {"view": 0, "click": 1, "scroll": 2, "hover": 3, "purchase": 4, "skip": 5}
 _DEVICES = {"ios": 0, "android": 1, "web": 2, "desktop": 3, "tablet": 4}

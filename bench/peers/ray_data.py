@@ -15,8 +15,9 @@ from gristmill.bench.twins import Twin
 from ranges import cut, read_lines
 
 name = "Ray Data"
+package = "ray"
 
-__all__ = ["available", "name", "output", "ready", "settings"]
+__all__ = ["available", "name", "output", "package", "ready", "settings"]
 
 _STORE_BYTES = 2 << 30
 _RANGE_BYTES = 2 << 20

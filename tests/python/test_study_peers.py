@@ -122,4 +122,4 @@ def test_every_peer_is_documented():
             peers[ast.literal_eval(names["name"])] = path
     assert len(peers) == 17 and not any("," in name for name in peers)
     for name in re.findall(r"^\| `(\w+)[`( =]", described.partition("## One more")[2], re.MULTILINE):
-        assert name in ("name", "payloads", "sets", "serial", "compared", "available", "ready", "output", "settings")
+        assert name in ("name", "payloads", "sets", "serial", "compared", "package", "available", "ready", "output", "settings")

@@ -9,6 +9,7 @@ of JSON that holds what was measured. Whatever the subject prints goes to standa
 from __future__ import annotations
 
 import gc
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -68,16 +69,21 @@ def measure(subject: Any, task: Task, tell: TextIO) -> Dict[str, Any]:
         cpu, begun = processes.cpu_seconds(), time.perf_counter()
         kept = run()
         ended = time.perf_counter()
-        found = {"wall_s": ended - begun, "cpu_s": processes.cpu_seconds() - cpu, "load": round(load, 2)}
+        found: Dict[str, Any] = {"wall_s": ended - begun, "cpu_s": processes.cpu_seconds() - cpu, "load": round(load, 2)}
         found.update(getattr(subject, "details", lambda _: {})(kept))
         chunks = subject.output(kept)
         if getattr(subject, "compared", "bytes") == "values":
             found.update(compared_by_value(chunks, task))
         else:
             found.update(counted(chunks).as_fields())
-    found["settings"] = getattr(subject, "settings", lambda _: "")(task)
+    found["settings"] = "; ".join(filter(None, [_version(subject), getattr(subject, "settings", lambda _: "")(task)]))
     found["task"] = {**asdict(task), "work_folder": ""}
     return found
+
+
+def _version(subject: Any) -> str:
+    package = getattr(subject, "package", "")
+    return f"{package} {importlib.metadata.version(package)}" if package else ""
 
 
 if __name__ == "__main__":

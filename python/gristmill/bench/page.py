@@ -92,8 +92,8 @@ def _table_row(row: Row) -> str:
     if len(found) < len(HEAD):
         note = f'<td class="note" colspan="{len(HEAD) - len(found) + 1}">{escape(found[-1])}</td>'
         return f'<tr class="{kind}">{_tds(found[:-1])}{note}</tr>'
-    settings = f' title="{escape(row["settings"])}"' if row.get("settings") else ""
-    return f'<tr class="{kind}"{settings}>{_tds(found)}</tr>'
+    settings = f'<div class="settings">{escape(row["settings"])}</div>' if row.get("settings") else ""
+    return f'<tr class="{kind}"><td>{escape(found[0])}{settings}</td>{_tds(found[1:])}</tr>'
 
 
 def _tds(found: Iterable[str]) -> str:

@@ -46,7 +46,7 @@ def configurations(arguments: argparse.Namespace, peers: List[Peer], python: str
 
 def records_of(arguments: argparse.Namespace, name: str, payload: str) -> int:
     """How many records of a set a payload gets."""
-    whole = arguments.docs if name.startswith("tokenize") else arguments.records
+    whole: int = arguments.docs if name.startswith("tokenize") else arguments.records
     if name == LARGE:
         whole //= _LARGE_SHARE
     return max(1, whole // (_FUNCTION_SHARES[name] if payload in (FUNCTION, EXPRESSIONS) else 1))

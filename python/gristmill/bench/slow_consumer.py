@@ -113,7 +113,7 @@ def many_times(record: bytes) -> bytes:
 
 def consume(spec: Dict[str, Any]) -> Dict[str, Any]:
     """In the process of the stream."""
-    options = {"memory": _MEMORY, "on_error": "skip"}
+    options: Dict[str, Any] = {"memory": _MEMORY, "on_error": "skip"}
     with Engine(workers=spec["workers"]) as engine:
         if spec["source"] == "items":
             payload: Any = many_times
