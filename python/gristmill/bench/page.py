@@ -27,7 +27,7 @@ def html(result: Dict[str, Any]) -> str:
         f"<style>{_STYLE.read_text()}</style></head><body><main>",
         _opening(result),
         _figures(made),
-        plots.by_nodes(made),
+        plots.by_nodes(made, result["options"]["workers"]),
         plots.by_workers(made),
         plots.by_peer(made),
         plots.batch_shape(made),

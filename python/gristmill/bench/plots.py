@@ -23,8 +23,9 @@ def rate(value: float) -> str:
     return f"{value:.3g}"
 
 
-def by_nodes(made: List[Row]) -> str:
-    found = [row for row in made if row["part"] == "a" and row["subject"] == "gristmill"]
+def by_nodes(made: List[Row], workers: Sequence[int]) -> str:
+    """``workers``: the counts that every configuration has; others belong to the sweep."""
+    found = [row for row in made if row["part"] == "a" and row["subject"] == "gristmill" and row["workers"] in workers]
     return _bars_of(found, "By node configuration",
                     "Median records/s of the trials, with the slowest and the fastest. @N is N logical nodes over"
                     " whatever is there; auto takes the nodes of the machine.", _shape)  # fmt: skip

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
+import signal
 import time
 from typing import Dict, List, Set, Tuple
 
@@ -43,6 +45,19 @@ def _stat(pid: int) -> List[str]:
 def _parent(pid: int) -> int:
     fields = _stat(pid)
     return int(fields[1]) if fields else 0
+
+
+def identities(pids: List[int]) -> Dict[int, str]:
+    """The processes that live of these, each with its start: a number may be given again, both may not."""
+    return {pid: fields[19] for pid in pids if (fields := _stat(pid)) and fields[0] != "Z"}
+
+
+def kill(known: Dict[int, str]) -> None:
+    """Those of identities() that still live."""
+    for pid, start in known.items():
+        if identities([pid]).get(pid) == start:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def memory_bytes(root: int) -> int:

@@ -34,7 +34,7 @@ def make(each: Configuration, trials: List[Dict[str, Any]], reference: Dict[str,
         row["absent"] = any("absent" in trial for trial in trials)
         return row
     walls = [trial["wall_s"] for trial in trials]
-    row["all_wall_s"] = walls
+    row["all_wall_s"], row["all_load"] = walls, [trial["load"] for trial in trials]
     row.update(_times(task.input.records, task.input.bytes, walls))
     row["cpu_s"] = statistics.median(trial["cpu_s"] for trial in trials)
     row["peak_memory_bytes"] = max(trial["peak_memory_bytes"] for trial in trials)

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import tempfile
@@ -78,17 +77,13 @@ def _line_until(stream: IO[bytes], deadline: float) -> bytes:
 def _end(child: "subprocess.Popen[bytes]", patience_s: float) -> None:
     """The cell, and whatever it started: waits so long for an end in good order."""
     assert child.stdin is not None and child.stdout is not None
+    started = processes.identities(processes.tree(child.pid))
     child.stdin.close()
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(patience_s)
-        left = []
-    except subprocess.TimeoutExpired:
-        left = processes.tree(child.pid)
-    for pid in left:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
+    if child.returncode is None:
+        started = processes.identities(processes.tree(child.pid))
+    processes.kill(started)
     child.stdout.close()
     child.wait()
 
@@ -109,25 +104,25 @@ class Kept:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
 
-    def _place(self, task: Task, trial: int, peer_file: str) -> Optional[Path]:
+    def _place(self, task: Task, trial: int, peer: str) -> Optional[Path]:
         if self._folder is None:
             return None
         spec = asdict(task)
         spec["work_folder"] = spec["input"]["path"] = ""
-        peer = _digest_of([Path(peer_file)]) if peer_file else ""
         key = json.dumps([spec, trial, self._build, peer], sort_keys=True)
         return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 
-    def find(self, task: Task, trial: int, peer_file: str) -> Optional[Dict[str, Any]]:
-        place = self._place(task, trial, peer_file)
+    def find(self, task: Task, trial: int, peer: str) -> Optional[Dict[str, Any]]:
+        """``peer``: see peer_identity()."""
+        place = self._place(task, trial, peer)
         try:
             return json.loads(place.read_text()) if place else None
         except (OSError, ValueError):
             return None
 
-    def keep(self, task: Task, trial: int, peer_file: str, found: Dict[str, Any]) -> None:
+    def keep(self, task: Task, trial: int, peer: str, found: Dict[str, Any]) -> None:
         """Nothing is kept of a cell that failed, or of a peer that is not there."""
-        place = self._place(task, trial, peer_file)
+        place = self._place(task, trial, peer)
         if place is None or "error" in found or "absent" in found:
             return
         written = place.with_suffix(".new")
@@ -140,6 +135,16 @@ def build_identity() -> str:
     package = Path(__file__).resolve().parents[1]
     files = [path for path in package.rglob("*") if path.is_file() and path.suffix in (".py", ".so", "")]
     return _digest_of(sorted(files)) + f"-{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def peer_identity(file: str, python: str) -> str:
+    """Of a peer: its file and what stands beside it, and what is installed for the Python that it runs in. Of ours
+    empty."""
+    if not file:
+        return ""
+    beside = sorted(path for path in Path(file).parent.iterdir() if path.is_file())
+    installed = sorted(path.name for path in Path(python).parent.parent.glob("lib/python*/site-packages/*.dist-info"))
+    return _digest_of([Path(file), *beside]) + hashlib.sha256(" ".join(installed).encode()).hexdigest()[:16]
 
 
 def _digest_of(files: Any) -> str:

@@ -106,11 +106,12 @@ class _Study:
     def _cell(self, each: Configuration, trial: int) -> Dict[str, Any]:
         if each.absent:
             return {"absent": each.absent}
-        if (found := self._kept.find(each.task, trial, each.peer)) is not None:
+        peer = running.peer_identity(each.peer, each.python)
+        if (found := self._kept.find(each.task, trial, peer)) is not None:
             return found
         found = running.measure(each.task, each.python, each.peer, self._arguments.cell_limit)
         if "wall_s" in found and not rows.inexact(found, each, self._reference(each)):
-            self._kept.keep(each.task, trial, each.peer, found)
+            self._kept.keep(each.task, trial, peer, found)
         return found
 
     def _result(self, made: List[rows.Row], streams: List[Dict[str, Any]], started: float) -> Dict[str, Any]:

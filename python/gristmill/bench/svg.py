@@ -113,8 +113,11 @@ def lines(
     for tick in ticks:
         out.append(f'<line class="grid" x1="{left}" x2="{width - right}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>')
         out.append(_text(left - 8, y(tick) + 4, y_words(tick), "tick end"))
+    free_from = 0.0
     for tick in x_ticks or _ticks(x_most):
-        out.append(_text(x(tick), height - bottom + 18, x_words(tick), "tick middle"))
+        if x(tick) >= free_from:
+            out.append(_text(x(tick), height - bottom + 18, x_words(tick), "tick middle"))
+            free_from = x(tick) + 8 + _CHARACTER * len(x_words(tick))
     if ideal:
         out.append(f'<line class="ideal" x1="{x(0)}" y1="{y(0)}" x2="{x(x_most):.1f}" y2="{y(x_most):.1f}"/>')
     if limit:
