@@ -22,7 +22,8 @@ def test_cloudpickle_is_all_that_is_needed_at_run_time():
 
 
 def test_typed_and_whole():
-    for name in ("py.typed", "_core.pyi", "include/gristmill/plugin.h", "include/gristmill/plugin.hpp"):
+    for name in ("py.typed", "_core.pyi", "include/gristmill/plugin.h", "include/gristmill/plugin.hpp",
+                 "bench/page.css", "bench/schema.md"):  # fmt: skip
         assert (INSTALLED / name).is_file() or (Path(gm.__file__).parent / name).is_file()
 
 

@@ -103,6 +103,8 @@ def test_the_page_says_what_is_not_exact(whole):
 
 def test_the_machine_comes_first(whole):
     done, result, _ = whole
+    words = "--quick --records 2000 --docs 300 --trials 1 --parts a,b,d --nodes 1,@2 --workers 2 --sweep-workers 1,2"
+    assert result["command"] == f"gristmill study {words}"
     assert done.stdout.startswith("machine   ") and result["environment"]["cpus"] >= 1
 
 

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Sequence
 
 from . import plots
 from .rows import Row, grouped
-from .table import HEAD, cells, payload_words, size, who
+from .table import HEAD, cells, payload_words, size
 
 _STYLE = Path(__file__).with_name("page.css")
 

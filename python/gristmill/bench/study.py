@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-from ..errors import AccountingError
 from . import arguments as options
 from . import environment, peers, plan, reference, rows, running, slow_consumer, table
 from .inputs import Input, prepare
@@ -24,6 +23,7 @@ SCHEMA = "gristmill-study/1"
 _INEXACT = 1
 _RECORDED_OPTIONS = ("quick", "parts", "variants", "records", "docs", "nodes", "workers", "sweep_workers", "isolation",
                      "trials", "peers")  # fmt: skip
+_PATH_OPTIONS = ("--tmpdir", "--csv", "--json", "--html", "--peers-folder", "--peers-python")
 
 
 def main() -> int:
@@ -47,6 +47,19 @@ def run(arguments: argparse.Namespace) -> int:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gristmill-study-")))
         return _Study(arguments, folder, machine).run()
+
+
+def _without_paths(given: List[str]) -> List[str]:
+    """A result is kept for others, who have other folders."""
+    words, at = [], 1 if given[:1] == ["study"] else 0
+    while at < len(given):
+        name = given[at].partition("=")[0]
+        if name in _PATH_OPTIONS:
+            at += 1 if "=" in given[at] else 2
+        else:
+            words.append(given[at])
+            at += 1
+    return words
 
 
 class _Study:
@@ -118,7 +131,7 @@ class _Study:
         given = {name: value for name, value in vars(self._arguments).items() if name in _RECORDED_OPTIONS}
         return {
             "schema": SCHEMA,
-            "command": "gristmill study " + " ".join(sys.argv[1:]),
+            "command": "gristmill study " + " ".join(_without_paths(sys.argv[1:])),
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "seconds": round(time.time() - started, 1),
             "environment": {**self._machine, "load_after": round(os.getloadavg()[0], 2)},
