@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Callable, Iterable, Iterator, List
+from typing import Any, Callable, Iterable, Iterator, List, Optional
 
-from forkrun_plugin import available
+from forkrun_plugin import LINES, available
 from gristmill.bench.task import Task
+from tuning import fastest, sample_file, settings
 
 name = "forkrun (function)"
 package = "forkrun"
 
 __all__ = ["available", "name", "output", "package", "ready", "settings"]
-
-
-def settings(_: Task) -> str:
-    return "mode=python, order=index, adaptive batches"
 
 
 @contextmanager
@@ -30,11 +27,13 @@ def ready(task: Task) -> Iterator[Callable[[], List[Any]]]:
             records.pop()
         return b"".join(function(record) + b"\n" for record in records)
 
-    def run() -> List[Any]:
-        found: List[Any] = forkrun.map(work, task.input.path, workers=task.workers, order="index", strict_poison=True)
+    def run(path: str, lines: Optional[int]) -> List[Any]:
+        found: List[Any] = forkrun.map(work, path, workers=task.workers, order="index", lines=lines, strict_poison=True)
         return found
 
-    yield run
+    with sample_file(task) as first:
+        best = fastest("order=index, lines", LINES, lambda lines: run(first, lines))
+    yield lambda: run(task.input.path, best)
 
 
 def output(kept: List[Any]) -> Iterable[Any]:

@@ -8,24 +8,24 @@ from __future__ import annotations
 import importlib.util
 import os
 from contextlib import contextmanager
-from typing import Any, Callable, Iterable, Iterator, List
+from typing import Any, Callable, Iterable, Iterator, List, Optional
 
 from compiling import compiled
 from gristmill.bench.task import Task
+from tuning import fastest, sample_file, settings
 
 name = "forkrun (our plugin)"
 package = "forkrun"
 payloads = ("plugin",)
 
-__all__ = ["available", "name", "output", "package", "payloads", "ready", "settings"]
+LINES = (None, 1000, 4000, 16_000)
+"""Of a batch; None adapts."""
+
+__all__ = ["LINES", "available", "name", "output", "package", "payloads", "ready", "settings"]
 
 
 def available() -> str:
     return "" if importlib.util.find_spec("forkrun") else "forkrun is not installed: scripts/setup --peers"
-
-
-def settings(_: Task) -> str:
-    return "mode=plugin, order=index, adaptive batches"
 
 
 @contextmanager
@@ -35,12 +35,14 @@ def ready(task: Task) -> Iterator[Callable[[], List[Any]]]:
 
     payload = compiled("forkrun_adapter.c") + ":process_batch"
 
-    def run() -> List[Any]:
-        found: List[Any] = forkrun.map(payload, task.input.path, mode="plugin", workers=task.workers, order="index",
+    def run(path: str, lines: Optional[int]) -> List[Any]:
+        found: List[Any] = forkrun.map(payload, path, mode="plugin", workers=task.workers, order="index", lines=lines,
                                        strict_poison=True)  # fmt: skip
         return found
 
-    yield run
+    with sample_file(task) as first:
+        best = fastest("order=index, lines", LINES, lambda lines: run(first, lines))
+    yield lambda: run(task.input.path, best)
 
 
 def output(kept: List[Any]) -> Iterable[Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
+from contextlib import contextmanager
 from itertools import islice
-from typing import Any, Callable, Iterable, List, TypeVar
+from typing import Any, Callable, Iterable, Iterator, List, TypeVar
 
 from gristmill.bench.task import Task
 
@@ -33,6 +35,15 @@ def fastest(name: str, candidates: Iterable[Setting], run: Callable[[Setting], A
 
 def settings(_: Task) -> str:
     return "; ".join(chosen)
+
+
+@contextmanager
+def sample_file(task: Task) -> Iterator[str]:
+    """The first records, as a file of their own."""
+    with tempfile.NamedTemporaryFile(prefix="gristmill-sample-") as file:
+        file.write(b"".join(record + b"\n" for record in sample(task)))
+        file.flush()
+        yield file.name
 
 
 def sample(task: Task) -> List[bytes]:

@@ -34,4 +34,4 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     module = importlib.import_module(f"gristmill.bench.{arguments.name}")  # not for the other commands
     sys.argv = [f"gristmill bench {arguments.name}", *arguments.options]
-    return module.main() or 0
+    return int(module.main() or 0)
