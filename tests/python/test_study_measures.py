@@ -2,6 +2,8 @@
 
 import argparse
 import contextlib
+import dataclasses
+import hashlib
 import os
 import subprocess
 import sys
@@ -11,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.bench import arguments, inputs, plan, processes, rows, svg
+import gristmill as gm
+from gristmill.bench import arguments, inputs, plan, processes, reference, rows, svg
 from gristmill.bench.peers import Peer
+from gristmill.bench.task import Task, counted
 
 MIB = 1 << 20
 
@@ -37,13 +41,13 @@ def child():
 def test_memory_of_a_tree_counts_shared_files_once(child):
     before = processes.memory_bytes(os.getpid())
     file = os.memfd_create("shared")
-    os.write(file, bytes(20 * MIB))
-    map_it = f"import mmap; m = mmap.mmap({file}, {20 * MIB}); sum(m[::4096]); kept = bytearray(b'x' * {30 * MIB})"
+    os.write(file, bytes(60 * MIB))
+    map_it = f"import mmap; m = mmap.mmap({file}, {60 * MIB}); sum(m[::4096]); kept = bytearray(b'x' * {30 * MIB})"
     child(map_it, file)
     child(map_it + f"; import os; os.close({file})", file)
     grown = processes.memory_bytes(os.getpid()) - before
     os.close(file)
-    assert (20 + 2 * 30) * MIB <= grown < (20 + 2 * 30 + 40) * MIB
+    assert (60 + 2 * 30) * MIB <= grown < (60 + 2 * 30 + 40) * MIB
 
 
 def test_cpu_time_counts_the_living_and_the_ended(child):
@@ -59,10 +63,30 @@ def test_only_the_process_that_was_known_is_killed(child):
     process = child("")
     known = processes.identities([process.pid])
     processes.kill({process.pid: known[process.pid] + "1"})
-    assert process.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.3)
     processes.kill(known)
     assert process.wait(10) == -9
     assert processes.identities([process.pid]) == {}
+
+
+def test_the_reference_is_checked_itself(tmp_path, monkeypatch):
+    given = inputs.prepare("medium", 3000, tmp_path)
+    found = reference.compute(Task("gristmill", "plugin", given, 1))
+    assert (found["total"], found["valid"]) == (3000, given.valid)
+    false = dataclasses.replace(given, valid=given.valid + 1)
+    with pytest.raises(gm.AccountingError, match="the plugin gave"):
+        reference.compute(Task("gristmill", "plugin", false, 1))
+    monkeypatch.setattr(reference.twins, "twin", lambda *_: bytes.upper)
+    with pytest.raises(gm.AccountingError, match="the Python function differ"):
+        reference.compute(Task("gristmill", "plugin", given, 1))
+
+
+@pytest.mark.parametrize("chunks", [[b"\n\n\na\n\n\nb\n\n"], [b"\n", b"\n\na\n\n", b"\nb\n", b"\n"]])
+def test_lines_and_those_that_are_not_empty(chunks):
+    found = counted(chunks)
+    assert (found.total, found.valid, found.bytes) == (8, 2, 10)
+    assert found.digest.hexdigest() == hashlib.sha256(b"\n\n\na\n\n\nb\n\n").hexdigest()
 
 
 def options(*given):

@@ -19,7 +19,7 @@ OUR_EXPRESSIONS = "expressions: plugin"
 UPPER = ("upper: plugin", "upper: function", "upper: tr")
 """Payloads that do not belong to a record set: upper case, by a plugin, a function and a command."""
 
-_BLANK_LINE = re.compile(rb"^\n", re.MULTILINE)
+_BLANK_LINE = re.compile(rb"\n(?=\n)")  # but for one at the beginning
 _LINES_AT_ONCE = 4096
 
 
@@ -76,7 +76,7 @@ class Output:
         data = bytes(chunk)
         lines = data.count(b"\n")
         self.total += lines
-        self.valid += lines - len(_BLANK_LINE.findall(data))
+        self.valid += lines - len(_BLANK_LINE.findall(data)) - data.startswith(b"\n")
         self.bytes += len(data)
         self.digest.update(data)
 
