@@ -65,11 +65,11 @@ def _figures(made: List[Row]) -> str:
         best = {payload: max((row["records_per_s"], row["mb_per_s"]) for row in group if row["payload"] == payload)
                 for payload in ("plugin", "function") if any(row["payload"] == payload for row in group)}  # fmt: skip
         plugin, function = best.get("plugin"), best.get("function")
-        number = f'<div class="number">{plots.rate(plugin[0])} <small>records/s, plugin</small></div>' if plugin else ""
+        number = f'<div class="number">{plots.rate(plugin[0])} <small>records/s</small></div>' if plugin else ""
         also = f"{plugin[1]:,.0f} MB/s" if plugin else ""
         if function:
             also += f" &nbsp;·&nbsp; <b>{plots.rate(function[0])}</b> function"
-        out.append(f'<div class="figure"><div class="what">{escape(group[0]["set"])}, best</div>{number}'
+        out.append(f'<div class="figure"><div class="what">{escape(group[0]["set"])}, best{" by plugin" if plugin else ""}</div>{number}'
                    f'<div class="also">{also}</div></div>')  # fmt: skip
     return f'<div class="figures">{"".join(out)}</div>' if out else ""
 
