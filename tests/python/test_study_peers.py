@@ -92,6 +92,7 @@ def test_values_are_compared_one_by_one(tmp_path, folder_of_one, change, differe
     done, rows = study(tmp_path, *options, "--records", 10_000, variants="medium", code=1 if change else 0)
     assert rows[-1]["compared"] == "values" and rows[-1]["exact"] == (not change)
     assert [row["payload"] for row in rows] == ["expressions: plugin", "expressions"]
+    assert ("; of 1 rows of peers the same values" in done.stdout) == (not change)
     if differences:
         assert rows[-1]["note"].startswith(f"{differences:,} lines differ, first ")
 

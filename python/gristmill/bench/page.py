@@ -47,7 +47,9 @@ def _opening(result: Dict[str, Any]) -> str:
     if wrong or beyond:
         badge = f'<span class="badge bad">{len(wrong) + len(beyond)} of {len(asked)} rows are not as they have to be</span>'
     else:
-        badge = f'<span class="badge">totals exact: all {len(asked)} rows, every byte</span>'
+        values = sum(row["compared"] == "values" for row in asked)
+        but = f" (of {values} rows every value)" if values else ""
+        badge = f'<span class="badge">totals exact: all {len(asked)} rows, every byte{but}</span>'
     nodes = machine["numa_nodes"]
     return (
         "<h1>Records per second, by node configuration</h1>"

@@ -171,6 +171,8 @@ class _Study:
             return _INEXACT
         if not asked:
             return 0
+        values = sum(row["compared"] == "values" for row in asked)
+        but = f"; of {values} rows of peers the same values" if values else ""
         counts = sorted({f"{row['records']:,}" for row in asked}, key=lambda text: -int(text.replace(",", "")))
-        print(f"totals exact: {', '.join(counts)} in and out, the same bytes in every configuration")
+        print(f"totals exact: {', '.join(counts)} in and out, the same bytes in every configuration" + but)
         return 0
