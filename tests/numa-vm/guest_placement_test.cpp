@@ -189,6 +189,27 @@ TEST_P(Placed, workers_and_pages_are_where_the_plan_says) {
     check(run(text), text);
 }
 
+// Also from warm memory, that other workers may have written to before.
+TEST_P(Placed, collected_output_lies_on_its_node) {
+    if (GetParam().second != From::file)
+        GTEST_SKIP() << "the same as for files";
+    const std::string text = records(20'000), path = "/tmp/placement-map";
+    std::ofstream(path) << text;
+    for (int time = 0; time < 3; ++time) {
+        Result<Results> results =
+            engine_->map(PluginSpec{GRISTMILL_WITNESS, "gm_plugin", "1000"}, {Source(path)}, options());
+        ASSERT_TRUE(results) << results.error().message;
+        std::string output(results->byte_size(), '\0');
+        results->copy_to(std::as_writable_bytes(std::span(output)));
+        Witnessed seen;
+        parse(output, seen);
+        EXPECT_TRUE(seen.records == text);
+        for (const auto &[sequence, batch] : seen.batches)
+            EXPECT_EQ(batch.output, int(*plan().nodes.at(batch.node).memory_node)) << sequence;
+    }
+    ::unlink(path.c_str());
+}
+
 // Twenty milliseconds a batch: nobody waits for input. What is claimed for being the oldest is no theft;
 // nor is it even load any more when the last batches are worked off.
 TEST_P(Placed, batches_run_at_home_under_even_load) {

@@ -1,8 +1,10 @@
 #include "store/chunk_pool.hpp"
 
+#include <iterator>
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "os/placement.hpp"
 
 namespace gristmill::store {
 
@@ -35,15 +37,22 @@ bool ChunkPool::has_warm() {
     return !warm_.empty();
 }
 
-Result<os::Mapping> ChunkPool::take(std::uint64_t bytes) {
-    if (bytes <= kChunkBytes) {
-        const std::lock_guard lock(mutex_);
-        if (!warm_.empty()) {
-            os::Mapping chunk = std::move(warm_.back());
-            warm_.pop_back();
-            return chunk;
-        }
+std::optional<os::Mapping> ChunkPool::take_warm(std::int32_t memory_node) {
+    const std::lock_guard lock(mutex_);
+    for (auto chunk = warm_.rbegin(); chunk != warm_.rend(); ++chunk) {
+        if (memory_node >= 0 && os::node_of_page(chunk->data()) != std::uint32_t(memory_node))
+            continue;
+        os::Mapping found = std::move(*chunk);
+        warm_.erase(std::next(chunk).base());
+        return found;
     }
+    return std::nullopt;
+}
+
+Result<os::Mapping> ChunkPool::take(std::uint64_t bytes, std::int32_t memory_node) {
+    if (bytes <= kChunkBytes)
+        if (std::optional<os::Mapping> warm = take_warm(memory_node))
+            return std::move(*warm);
     return os::map_anonymous(bytes, bytes < kChunkBytes ? os::Pages::normal : os::Pages::huge);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <gristmill/error.hpp>
@@ -25,13 +26,16 @@ class ChunkPool {
     void add_engine();
     bool remove_engine(); // the last one empties the pool: true
 
-    // A chunk of at least `bytes`: warm if there is one of that size, otherwise fresh.
-    Result<os::Mapping> take(std::uint64_t bytes);
+    // A chunk of at least `bytes`: warm if there is one of that size, otherwise fresh. `memory_node`:
+    // only a warm one whose memory lies there, or a fresh one; < 0: any.
+    Result<os::Mapping> take(std::uint64_t bytes, std::int32_t memory_node = -1);
     void give_back(os::Mapping chunk);
     bool has_warm();
     bool has_engines();
 
   private:
+    std::optional<os::Mapping> take_warm(std::int32_t memory_node);
+
     static constexpr std::size_t kWarmMax = 8;
     std::mutex mutex_;
     std::uint32_t engines_ = 0;

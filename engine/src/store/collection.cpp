@@ -18,7 +18,8 @@ bool CollectionArea::grow(std::uint64_t bytes) {
         first && !ChunkPool::process().has_warm() ? kFirstChunkBytes : kChunkBytes;
     const std::uint64_t needed = used_ + bytes;
     Result<os::Mapping> chunk =
-        ChunkPool::process().take(needed <= usual ? usual : std::max(kChunkBytes, 2 * needed));
+        ChunkPool::process().take(needed <= usual ? usual : std::max(kChunkBytes, 2 * needed),
+                                  memory_node_);
     if (!chunk)
         return false;
     if (used_ > 0)

@@ -36,6 +36,8 @@ class Chunks {
 // Threads: the worker's; take_chunks() by the coordinator, when the worker has left the run.
 class CollectionArea final : public OutputArea {
   public:
+    // Warm chunks are to lie on this node of the machine; < 0: anywhere.
+    void set_memory_node(std::int32_t node) { memory_node_ = node; }
     bool has_room() override { return true; }
     OutputLocation finish(const OutputTail &tail) override;
     Chunks take_chunks();
@@ -45,6 +47,7 @@ class CollectionArea final : public OutputArea {
 
   private:
     Chunks chunks_;
+    std::int32_t memory_node_ = -1;
 };
 
 } // namespace gristmill::store

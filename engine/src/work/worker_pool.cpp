@@ -96,6 +96,7 @@ void WorkerPool::begin_worker(std::uint32_t index) {
     Worker &worker = *workers_[index];
     auto &slot = state_.slot(index);
     worker.cpu_started_ns = thread_cpu_clock_ns();
+    worker.collection.set_memory_node(slot.memory_node);
     store::OutputArea *output = &worker.collection;
     if (order_->output == OutputMode::ring) {
         worker.ring.emplace(rings_[index], slot.ring_released, slot.overflow_released);
