@@ -49,23 +49,26 @@ Result<std::optional<std::uint32_t>> Spool::acquire(std::uint64_t bytes, bool be
     if (!beyond_limit && in_use_bytes_ + wanted > limit_bytes_)
         return std::optional<std::uint32_t>();
     const std::uint32_t node = choose_node();
-    Pool &pool = pools_[node];
-    std::optional<std::uint32_t> found =
-        take_free(pool, wanted, beyond_limit ? 2 * wanted : limit_bytes_ - in_use_bytes_);
+    const std::uint64_t bytes_max = beyond_limit ? 2 * wanted : limit_bytes_ - in_use_bytes_;
+    std::optional<std::uint32_t> found = take_free(pools_[node], wanted, bytes_max);
     if (!found) {
         Result<std::uint32_t> made = make_slot(node, wanted);
-        if (!made && !beyond_limit && in_use_bytes_ > 0)
+        if (made)
+            found = *made;
+        for (std::uint32_t step = 1; !found && step < nodes(); ++step) // better than none
+            found = take_free(pools_[(node + step) % nodes()], wanted, bytes_max);
+        if (!found && !beyond_limit && in_use_bytes_ > 0)
             return std::optional<std::uint32_t>();
-        if (!made)
+        if (!found)
             return made.error();
-        found = *made;
     }
     Slot &slot = slots_[*found];
+    Pool &pool = pools_[slot.node];
     if (!slot.warm)
         count_resident(slot.bytes, 0);
     slot.warm = true;
     slot.holders = 1;
-    chosen_ = node;
+    chosen_ = node; // whose turn it was
     in_use_bytes_ += slot.bytes;
     pool.in_use_bytes += slot.bytes;
     pool.in_use_max = std::max(pool.in_use_max, ++pool.in_use);

@@ -47,9 +47,9 @@ class Spool {
     const SpoolCounters &counters() const { return counters_; }
 
     // A slot of at least so many bytes, held once, of the node that has the fewest bytes in use for
-    // each of its workers. nullopt: the limit is reached, and more will be
-    // free when slots are released. Errors: ErrorKind::memory, when none is in use and none can be
-    // had. `beyond_limit`: nobody will release any.
+    // each of its workers; of another, where no more can be made. nullopt: the limit is reached, and
+    // more will be free when slots are released. Errors: ErrorKind::memory, when none is in use and
+    // none can be had. `beyond_limit`: nobody will release any.
     Result<std::optional<std::uint32_t>> acquire(std::uint64_t bytes, bool beyond_limit);
 
     // To be written by system calls, or when make_present() has said that it may be stored to:

@@ -14,47 +14,14 @@
 #include "store/spool.hpp"
 #include "support/random.hpp"
 
+#include "spool_slots.hpp"
+
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
 namespace gristmill::store {
 namespace {
-
-constexpr std::uint64_t kSlot = 64 * kKiB;
-
-Spool make(std::uint64_t slots, std::uint64_t slot_bytes = kSlot) {
-    return std::move(Spool::create(slot_bytes, slots * slot_bytes).value());
-}
-
-// What the file really takes.
-std::uint64_t resident(const Spool &spool) {
-    struct stat facts {};
-    EXPECT_EQ(::fstat(spool.fd(), &facts), 0);
-    return static_cast<std::uint64_t>(facts.st_blocks) * 512;
-}
-
-// What a slot of so many bytes holds, the padding behind it being part of the slot.
-std::uint64_t held_by(std::uint64_t slot_bytes) {
-    return std::max<std::uint64_t>(slot_bytes, GM_BATCH_PADDING + 1) - GM_BATCH_PADDING;
-}
-
-std::uint32_t take(Spool &spool, std::uint64_t slot_bytes = kSlot, bool beyond_limit = false) {
-    const auto slot = spool.acquire(held_by(slot_bytes), beyond_limit);
-    EXPECT_TRUE(slot && *slot);
-    return slot && *slot ? **slot : 0;
-}
-
-bool refused(Spool &spool, std::uint64_t slot_bytes = kSlot) {
-    const auto slot = spool.acquire(held_by(slot_bytes), false);
-    return slot && !*slot;
-}
-
-// By a system call, as a source is read.
-void fill(Spool &spool, std::uint32_t slot) {
-    const std::string bytes(spool.capacity(slot), 'x');
-    ASSERT_EQ(os::pwrite_full(spool.fd(), bytes_of(bytes), spool.offset(slot)), 0);
-}
 
 TEST(Spool, slots_are_at_least_what_was_asked_for_in_whole_pages) {
     Spool spool = make(100);
@@ -335,7 +302,13 @@ TEST(SpoolDeathTest, a_limit_on_address_space_is_an_error) {
 // At random against what must hold at every time.
 class SpoolModel {
   public:
-    explicit SpoolModel(std::uint64_t seed) : random_(seed) {}
+    explicit SpoolModel(std::uint64_t seed) : random_(seed) {
+        const std::uint64_t nodes = random_.between(1, 5);
+        for (std::uint64_t node = 0; node < nodes; ++node)
+            workers_.push_back(static_cast<std::uint32_t>(random_.below(4)));
+        in_use_.resize(nodes);
+        spool_ = make_for(workers_, 20);
+    }
 
     void step() {
         if (!held_.empty() && random_.one_in(2)) {
@@ -346,8 +319,10 @@ class SpoolModel {
                 return;
             }
             spool_.release(found->first);
-            if (--found->second == 0)
+            if (--found->second == 0) {
+                in_use_[spool_.node(found->first)] -= bytes_of_slot(found->first);
                 held_.erase(found);
+            }
             return;
         }
         const std::uint64_t bytes =
@@ -358,6 +333,8 @@ class SpoolModel {
             return;
         ASSERT_FALSE(held_.contains(**slot)) << "somebody has it";
         ASSERT_GE(spool_.capacity(**slot), bytes);
+        check_home(spool_.node(**slot));
+        in_use_[spool_.node(**slot)] += bytes_of_slot(**slot);
         held_[**slot] = 1;
         spool_.data(**slot)[0] = std::byte(**slot);
         touched_.insert(**slot);
@@ -366,7 +343,7 @@ class SpoolModel {
     void check() {
         std::uint64_t bytes = 0;
         for (const auto &[slot, holders] : held_) {
-            bytes += spool_.capacity(slot) + GM_BATCH_PADDING;
+            bytes += bytes_of_slot(slot);
             ASSERT_EQ(spool_.data(slot)[0], std::byte(slot));
         }
         ASSERT_EQ(spool_.bytes_in_use(), bytes);
@@ -377,7 +354,24 @@ class SpoolModel {
     }
 
   private:
+    std::uint64_t bytes_of_slot(std::uint32_t slot) const {
+        return spool_.capacity(slot) + GM_BATCH_PADDING;
+    }
+    double backlog(std::uint32_t node) const {
+        return double(in_use_[node]) / double(workers_[node]);
+    }
+    // None with workers has less for each of them.
+    void check_home(std::uint32_t home) const {
+        for (std::uint32_t node = 0; node < workers_.size(); ++node)
+            if (workers_[node] > 0) {
+                ASSERT_GT(workers_[home], 0u);
+                ASSERT_LE(backlog(home), backlog(node) + 1e-6);
+            }
+    }
+
     test::Random random_;
+    std::vector<std::uint32_t> workers_; // by node
+    std::vector<std::uint64_t> in_use_;  // the same
     Spool spool_ = make(20);
     std::map<std::uint32_t, std::uint32_t> held_; // by whom
     std::set<std::uint32_t> touched_;
