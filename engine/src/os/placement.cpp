@@ -19,9 +19,10 @@ constexpr std::size_t kPagesAtOnce = 256;
 
 class NodeMask {
   public:
+    // One that there cannot be becomes one that is never there: no node at all would mean any.
     explicit NodeMask(std::uint32_t node) {
-        if (node < kNodes)
-            words_[node / kWordBits] |= 1ul << (node % kWordBits);
+        node = std::min(node, kNodes - 1);
+        words_[node / kWordBits] |= 1ul << (node % kWordBits);
     }
     const unsigned long *data() const { return words_.data(); }
     static constexpr unsigned long kBits = kNodes + 1; // the kernel wants one more than there are
@@ -61,7 +62,8 @@ PageAudit audit_pages(std::span<const std::byte> range, std::uint32_t node,
     const auto begin = round_down(reinterpret_cast<std::uintptr_t>(range.data()), kPageBytes);
     const auto end = reinterpret_cast<std::uintptr_t>(range.data() + range.size());
     const std::uint64_t pages = end > begin ? (end - begin + kPageBytes - 1) / kPageBytes : 0;
-    const std::uint64_t step = (pages + pages_max - 1) / std::max<std::uint64_t>(pages_max, 1);
+    pages_max = std::max<std::uint64_t>(pages_max, 1);
+    const std::uint64_t step = (pages + pages_max - 1) / pages_max;
     std::array<void *, kPagesAtOnce> addresses;
     std::array<int, kPagesAtOnce> nodes;
     for (std::uint64_t page = 0; page < pages;) {
