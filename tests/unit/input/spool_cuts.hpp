@@ -62,9 +62,9 @@ class SpooledRun {
 
     SpooledRun(const Framing &framing, std::uint64_t max_record, std::uint64_t read_bytes,
                std::uint64_t limit_bytes = std::uint64_t{1} << 20,
-               const std::string &buffered = {})
+               const std::string &buffered = {}, const std::vector<store::SpoolNode> &nodes = {{}})
         : framing_(framing),
-          spool_(std::move(store::Spool::create(64 << 10, limit_bytes).value())),
+          spool_(std::move(store::Spool::create(64 << 10, limit_bytes, nodes).value())),
           source_(std::in_place, spool_, pipe_.source(buffered), "'pipe'", framing_, max_record,
                   read_bytes) {}
 
