@@ -95,10 +95,37 @@ TEST(ReportBuilder, home_and_stolen_batches) {
     builder.add_delivered(home);
     builder.add_delivered(stolen);
     builder.add_delivered(result(1, 0, 0)); // has no home
+    ring::BatchResult oldest = stolen;
+    oldest.as_head = true;
+    builder.add_delivered(oldest);
+    builder.add_partly_delivered(oldest, 0);
+    oldest.home = 0;
+    builder.add_delivered(oldest); // it would have been taken all the same
+    ring::BatchResult elsewhere = home;
+    elsewhere.node = 1;
+    builder.add_delivered(elsewhere);
     const Report report = builder.finish();
-    EXPECT_EQ(report.nodes[0].batches, 3u);
-    EXPECT_EQ(report.nodes[0].batches_home, 1u);
+    EXPECT_EQ(report.nodes[0].batches, 6u);
+    EXPECT_EQ(report.nodes[0].batches_home, 2u);
     EXPECT_EQ(report.nodes[0].batches_stolen, 1u);
+    EXPECT_EQ(report.nodes[0].batches_head, 2u);
+    EXPECT_EQ(report.nodes[1].batches_stolen, 1u);
+}
+
+TEST(ReportBuilder, says_where_memory_is_placed) {
+    Plan plan = two_nodes();
+    plan.nodes[1].memory_node = 5;
+    EXPECT_EQ(ReportBuilder(plan).finish().placement, "") << "there is only one place";
+    EXPECT_EQ(ReportBuilder(plan).finish().nodes[1].memory_node, -1);
+    plan.placement = Placement::wanted;
+    EXPECT_EQ(ReportBuilder(plan).finish().nodes[0].memory_node, -1) << "of no node of the machine";
+    EXPECT_EQ(ReportBuilder(plan).finish().nodes[1].memory_node, 5);
+    EXPECT_NE(ReportBuilder(plan).finish().placement, "");
+    plan.placement = Placement::refused;
+    plan.refusal = "Operation not permitted";
+    EXPECT_EQ(ReportBuilder(plan).finish().nodes[1].memory_node, -1);
+    EXPECT_NE(ReportBuilder(plan).finish().placement.find("Operation not permitted"),
+              std::string::npos);
 }
 
 TEST(ReportBuilder, the_median_of_many_batches_is_near) {
