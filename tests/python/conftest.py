@@ -41,6 +41,15 @@ def plugin(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def faulty_io(tmp_path_factory):
+    """The library that stands before the C library and lets calls fail."""
+    target = tmp_path_factory.mktemp("faulty") / "faulty_io.so"
+    folder = HERE.parent / "e2e" / "preload"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", target, folder / "faulty_io.c", "-lpthread"], check=True)
+    return str(target)
+
+
+@pytest.fixture(scope="session")
 def lines() -> bytes:
     """20,000 records of 0 to 80 bytes: NUL, 0xff and CR among them, but neither failing nor filtered."""
     rng = random.Random(7)

@@ -9,7 +9,6 @@ import mmap
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import forbidden_calls
 import pytest
@@ -168,15 +167,6 @@ SHIMS = {
     **{f"{name} from the 5th": f"{getattr(errno, name)} 5-" for name in ("EOPNOTSUPP", "ENOSYS", "EPERM", "ENOSPC")},
     "EINTR": f"{errno.EINTR} 1/2@7",
 }
-
-
-@pytest.fixture(scope="module")
-def faulty_io(tmp_path_factory):
-    """The library that stands before the C library and lets calls fail."""
-    target = tmp_path_factory.mktemp("faulty") / "faulty_io.so"
-    folder = Path(__file__).resolve().parents[1] / "e2e" / "preload"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", target, folder / "faulty_io.c", "-lpthread"], check=True)
-    return str(target)
 
 
 @pytest.fixture(scope="module")
