@@ -69,6 +69,7 @@ def test_totals_are_as_published(tmp_path, name):
         ("startup", ["--calls", 2], "cold, processes"),
         ("batch_shape", ["--records", 4000, "--trials", 1], "tokenize"),
         ("streaming", ["--records", 4000, "--trials", 1, "--trickle", 20], "cat|dd"),
+        ("numa_overhead", ["--records", 4000, "--trials", 2, "--sets", "light,tokenize"], "@8"),
         ("udf", ["--records", 2000, "--trials", 1, "--only", "light", "--only", "tokenize"], "executor"),
     ],
 )

@@ -118,6 +118,30 @@ def cpu_seconds() -> float:
     return total
 
 
+def cpu_seconds_of(pids: List[int]) -> float:
+    """CPU time of live processes and of their children that ended, each of them named."""
+    return sum(map(_cpu_of, pids))
+
+
+def switches_of(pids: List[int]) -> Tuple[int, int]:
+    """How often threads of these live processes went to sleep by themselves, and were made to wait."""
+    voluntary = involuntary = 0
+    for pid in pids:
+        for thread in _threads(pid):
+            with contextlib.suppress(*_GONE), open(f"/proc/{pid}/task/{thread}/status") as status:
+                facts = dict(line.split(":", 1) for line in status)
+                voluntary += int(facts["voluntary_ctxt_switches"])
+                involuntary += int(facts["nonvoluntary_ctxt_switches"])
+    return voluntary, involuntary
+
+
+def _threads(pid: int) -> List[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except _GONE:
+        return []
+
+
 def _cpu_of(pid: int) -> float:
     """Of a live process and of its children that ended."""
     fields = _stat(pid)

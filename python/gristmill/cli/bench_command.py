@@ -13,12 +13,13 @@ _NAMES = {
     "streaming": "pipes against files, and results while workers run",
     "startup": "from a call to its first record, cold and warm",
     "batch_shape": "batches of a fixed number of records, against those that adapt",
+    "numa_overhead": "what logical nodes cost on one socket",
     "compare": "two results of the study, side by side",
 }
 
 
 def add_to(commands: Any) -> None:
-    listed = "\n".join(f"  {name:<12} {what}" for name, what in _NAMES.items())
+    listed = "\n".join(f"  {name:<14} {what}" for name, what in _NAMES.items())
     parser = commands.add_parser(
         "bench",
         help="measure one question: " + ", ".join(_NAMES),
