@@ -190,7 +190,8 @@ Ingress::Step Ingress::publish_cut() {
 // A batch of what comes in order, once.
 Ingress::Step Ingress::publish_spooled() {
     if (!pending_) {
-        const CutSize size{options_.batch_records.value_or(0), *next_bytes()};
+        const CutSize size{options_.batch_records.value_or(0), *next_bytes(),
+                           fixed_batches(options_)};
         SpooledCut cut;
         switch (feed_->next(size, flush_, cut)) {
         case SpooledSource::Next::cut:

@@ -24,6 +24,7 @@ struct Cut {
 struct CutSize {
     std::uint64_t records = 0; // 0: by bytes
     std::uint64_t bytes = 0;
+    bool given = false; // it was asked for and stays, however small; many batches are published ahead
 };
 
 enum class CutStatus : std::uint8_t { cut, end, failed };

@@ -16,6 +16,9 @@ namespace gristmill::input {
 namespace {
 constexpr std::uint64_t kLeastRoomBytes = 16 * kKiB; // reading less at a time is not worth it
 constexpr std::uint64_t kReadBytesMax = kMiB;
+// Adjacent batches of a node, where they are small: no more than leaves every node some, within the ring.
+constexpr std::uint64_t kTurnBytes = 256 * kKiB;
+constexpr std::uint64_t kTurnBatches = 64;
 constexpr std::uint64_t kNoLimitBytes = std::uint64_t{1} << 62; // nothing is as long
 } // namespace
 
@@ -35,6 +38,7 @@ SpooledSource::Next SpooledSource::next(const CutSize &size, bool flush, bool al
                                         SpooledCut &cut) {
     flush_pending_ = false;
     wanted_bytes_ = size.records == 0 ? size.bytes : 0;
+    given_ = size.given;
     while (!skipped_) {
         if (slot_)
             if (const std::uint64_t bytes = whole(size, flush))
@@ -124,7 +128,9 @@ SpooledSource::Next SpooledSource::take(std::uint64_t bytes, SpooledCut &cut) {
                               : !text_of(data).ends_with(framing_.delimiter);
     spool_.hold(*slot_);
     cut_at_ += bytes;
-    turn_ = spool_.nodes() > 1 && uncut().size() < bytes / 2;
+    turn_bytes_ += bytes;
+    ++turn_batches_;
+    turn_ = spool_.nodes() > 1 && turn_over() && uncut().size() < bytes / 2;
     if (walk_.bytes() == bytes)
         walk_.drop_walked();
     else
@@ -188,19 +194,31 @@ SpooledSource::Room SpooledSource::move_to(std::uint64_t slot_bytes, bool alone)
     }
     slot_ = to;
     turn_ = false;
+    turn_bytes_ = turn_batches_ = 0;
     filled_ = rest;
     cut_at_ = 0;
     return Room::there;
 }
 
-// With one node, whatever there is room for. With several, what the batch lacks, and a little more in
-// which its last record may end: the rest would have to be moved to the next one's node.
+// Has the node its share? A batch; of small ones that are published far ahead, so many that the reads, and
+// the slots that are begun, do not cost more than the batches.
+bool SpooledSource::turn_over() const {
+    return !given_ || turn_bytes_ >= kTurnBytes || turn_batches_ >= kTurnBatches;
+}
+
+// With one node, whatever there is room for. With several, what the turn lacks: the rest would have to be
+// moved to the next one's node. Where records are walked a batch ends behind what was wanted, so then a
+// little more is read, in which its last record may end.
 std::uint64_t SpooledSource::worth_reading() const {
     const std::uint64_t have = uncut().size();
     if (spool_.nodes() == 1 || wanted_bytes_ == 0)
         return kReadBytesMax;
-    return have < wanted_bytes_ ? wanted_bytes_ - have + wanted_bytes_ / 8 + 1
-                                : std::max(wanted_bytes_ / 8, kPageBytes);
+    std::uint64_t wanted = wanted_bytes_;
+    if (!turn_over())
+        wanted = std::max(wanted, std::min(kTurnBytes - turn_bytes_,
+                                           (kTurnBatches - turn_batches_) * wanted_bytes_));
+    const std::uint64_t more = wanted_bytes_ / 8 + 1;
+    return have < wanted ? wanted - have + (walks() ? more : 0) : std::max(more, kPageBytes);
 }
 
 SpooledSource::Filled SpooledSource::fill() {

@@ -29,6 +29,7 @@ struct SpooledCut {
 // Reads straight into a slot, cuts behind the last whole record, carries what is left to the next
 // slot. A record longer than a slot moves to larger ones. Where there are several nodes, batches take
 // turns among them: hardly more is read than the next batch needs, and then a slot of another node begins.
+// Batches whose size was given may be small: so many follow one another on a node that a read is worth it.
 //
 // Threads: one. Never blocks.
 // Owns:    the source; holds the slot that is being filled.
@@ -71,6 +72,7 @@ class SpooledSource {
     std::uint64_t whole(const CutSize &size, bool flush);
     Room make_room(bool alone);
     Room move_to(std::uint64_t slot_bytes, bool alone);
+    bool turn_over() const;
     std::uint64_t worth_reading() const;
     Filled fill();
     Next finish();
@@ -92,7 +94,10 @@ class SpooledSource {
     std::uint64_t filled_ = 0;     // bytes in the slot
     std::uint64_t cut_at_ = 0;     // those before are in batches
     std::uint64_t wanted_bytes_ = 0; // of the batch in the making; 0: not known
+    bool given_ = false;             // its size
     bool turn_ = false;              // the next batch is another node's
+    std::uint64_t turn_bytes_ = 0;   // in batches of the slot since it was begun
+    std::uint64_t turn_batches_ = 0;
     bool ended_ = false;
     bool flush_pending_ = false;
 

@@ -1,5 +1,6 @@
 // What is cut from bytes that come once: whole records, all of them, as many as were asked for.
 #include <string>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <vector>
 
@@ -29,6 +30,58 @@ std::string frame(const std::string &record) {
     for (int shift = 0; shift < 32; shift += 8)
         bytes += static_cast<char>(record.size() >> shift & 0xff);
     return bytes + record;
+}
+
+// How many batches follow one another on a node, each time, when so many lines of ten bytes come.
+std::vector<std::uint64_t> turns_of_nodes(const CutSize &size, std::size_t lines) {
+    SpooledRun run(kLines, kNoLimit, 0, std::uint64_t{1} << 20, {}, {{1, {}}, {1, {}}, {1, {}}});
+    std::string all;
+    for (std::size_t i = 0; i < lines; ++i)
+        all += std::to_string(100'000'000 + i) + "\n";
+    std::string taken;
+    std::vector<std::uint64_t> turns;
+    std::optional<std::uint32_t> before;
+    for (std::size_t written = 0;;) {
+        written += run.pipe().write(std::string_view(all).substr(written, 4096));
+        if (written == all.size())
+            run.pipe().close();
+        for (Next next; (next = run.next(size)) != Next::wait_for_data;) {
+            if (next == Next::end) {
+                EXPECT_EQ(taken, all);
+                return turns;
+            }
+            EXPECT_EQ(next, Next::cut);
+            const std::uint32_t node = run.spool().node(run.cuts().back().cut.slot);
+            if (before != node)
+                turns.push_back(0);
+            before = node;
+            ++turns.back();
+            taken += run.cuts().back().bytes;
+            run.release_all();
+        }
+    }
+}
+
+TEST(SpooledSource, batches_take_turns_among_the_nodes) {
+    const std::vector<std::uint64_t> turns = turns_of_nodes({0, 1000}, 2000);
+    EXPECT_EQ(turns, std::vector<std::uint64_t>(20, 1));
+}
+
+TEST(SpooledSource, no_more_is_read_than_the_node_is_given) {
+    SpooledRun run(kLines, kNoLimit, 0, std::uint64_t{1} << 20, {}, {{1, {}}, {1, {}}});
+    std::string lines;
+    while (lines.size() < 3000)
+        lines += "123456789\n";
+    run.pipe().write(lines);
+    ASSERT_EQ(run.next({0, 1000}), Next::cut);
+    int left = 0;
+    ASSERT_EQ(::ioctl(run.pipe().fd(), FIONREAD, &left), 0);
+    EXPECT_EQ(left, 2000) << "it would have to move to another node";
+}
+
+TEST(SpooledSource, small_batches_of_a_given_size_take_turns_in_groups) {
+    const std::vector<std::uint64_t> turns = turns_of_nodes({0, 500, true}, 10'000);
+    EXPECT_EQ(turns, (std::vector<std::uint64_t>{64, 64, 64, 8}));
 }
 
 // --- how much -----------------------------------------------------------------------------------
