@@ -1,6 +1,7 @@
 """What several logical nodes cost on one socket, where they can gain nothing.
 
     gristmill bench numa_overhead [--records 4000000] [--trials 15] [--workers 2] [--json PATH] [--csv PATH]
+                                  [--batch-records N | --batch-bytes N]
 
 For each record set and its plugin, with nodes 1, @2, @4 and @8: rate, CPU seconds and context switches,
 medians of interleaved trials on kept engines, and the median of each trial's ratio to one node, of time
@@ -160,6 +161,7 @@ def row(name: str, source: str, nodes: str, cells: Dict[Tuple[str, str], Cell]) 
     }  # fmt: skip
     for i, count in enumerate(COUNTS):
         made[count] = round(statistics.median(used[i] for used in cell.used), 4)
+    made["caller_us_per_batch"] = round(made["caller_cpu_s"] / made["batches"] * 1e6, 3)
     made["per_node"] = [of_node(i, cell.reports) for i in range(len(told.nodes))]
     for place in PLACES:
         made[f"batches_{place}"] = sum(node[place] for node in made["per_node"])
