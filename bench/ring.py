@@ -25,6 +25,7 @@ import environment
 
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = ("cycle", "steals", "small", "sleeping", "budget")
+NAMED = ("nodes", "workers", "claimers", "in_flight")
 DIGITS = {"claims_per_s": 0, "coordinator_sleeps": 4, "occupied": 4}  # of all else 1
 
 
@@ -56,7 +57,13 @@ def run(arguments: argparse.Namespace) -> list[dict]:
     found = json.loads(done.stdout)["benchmarks"]
     if failed := [each for each in found if each.get("error_occurred")]:
         sys.exit(f"{failed[0]['run_name']}: {failed[0]['error_message']}")
-    return [row(each) for each in found if each["aggregate_name"] == "median"]
+    return sorted((row(each) for each in found if each["aggregate_name"] == "median"), key=place)
+
+
+def place(made: dict) -> tuple:
+    """Groups as above, and in them by their arguments; the measurements come at random."""
+    group = made["group"]
+    return (GROUPS.index(group.split("/")[0]), group, *(made.get(name, 0) for name in NAMED))
 
 
 def row(measured: dict) -> dict:
@@ -64,7 +71,7 @@ def row(measured: dict) -> dict:
     words = measured["run_name"].removesuffix("/manual_time").split("/")
     made = {"group": "/".join(word for word in words if ":" not in word)}
     made |= {name: int(value) for name, _, value in (word.partition(":") for word in words if ":" in word)}
-    counted = [name for name in measured if name in DIGITS or (name.endswith("_ns") and name != "time_unit")]
+    counted = [name for name in measured if name in DIGITS or name.endswith("_ns")]
     made |= {name: round(measured[name], DIGITS.get(name, 1)) for name in counted}
     if not counted:
         made["ns"] = round(measured["real_time"], 1)
@@ -72,9 +79,9 @@ def row(measured: dict) -> dict:
 
 
 def show(made: dict) -> None:
-    arguments = " ".join(f"{name} {made[name]}" for name in ("workers", "claimers", "nodes", "in_flight") if name in made)
+    arguments = " ".join(f"{name} {made[name]}" for name in NAMED if name in made)
     figures = [f"{name} {value:,}" for name, value in made.items()
-               if name not in ("group", "workers", "claimers", "nodes", "in_flight")]
+               if name != "group" and name not in NAMED]
     print(f"{made['group']:<14} {arguments:<22} {'   '.join(figures)}")
 
 
