@@ -32,14 +32,13 @@
 namespace gristmill {
 namespace {
 
-constexpr std::uint64_t kBatchBytes = 16 << 10;
 constexpr std::uint64_t kLap = 64;  // entries of the ring
 constexpr std::uint64_t kTail = 16; // batches at the end
 
-std::string records(std::size_t count) {
+std::string records(std::size_t count, std::size_t bytes = 30) {
     std::string text;
     for (std::size_t i = 0; i < count; ++i)
-        text += "record " + std::to_string(i) + " " + std::string(30 + i % 20, 'x') + "\n";
+        text += "record " + std::to_string(i) + " " + std::string(bytes + i % 20, 'x') + "\n";
     return text;
 }
 
@@ -88,7 +87,7 @@ class Placed : public ::testing::TestWithParam<std::pair<Isolation, From>> {
     RunOptions options() const {
         RunOptions options;
         options.isolation = GetParam().first;
-        options.batch_bytes = kBatchBytes;
+        options.batch_bytes = batch_bytes_;
         options.memory_bytes = 64 << 20;
         return options;
     }
@@ -182,6 +181,7 @@ class Placed : public ::testing::TestWithParam<std::pair<Isolation, From>> {
     }
 
     std::unique_ptr<Engine> engine_;
+    std::uint64_t batch_bytes_ = 16 << 10;
 };
 
 TEST_P(Placed, workers_and_pages_are_where_the_plan_says) {
@@ -210,13 +210,14 @@ TEST_P(Placed, collected_output_lies_on_its_node) {
     ::unlink(path.c_str());
 }
 
-// Twenty milliseconds a batch: nobody waits for input. What is claimed for being the oldest is no theft;
+// Sixty milliseconds a batch: nobody waits for input. What is claimed for being the oldest is no theft;
 // nor is it even load any more when the last batches are worked off.
 TEST_P(Placed, batches_run_at_home_under_even_load) {
     if (GetParam().second == From::file)
         GTEST_SKIP() << "files have no home";
-    const std::string text = records(120'000);
-    const Witnessed seen = run(text, "20000");
+    batch_bytes_ = 72 << 10; // smaller ones have a longer ring
+    const std::string text = records(1200, 24'000);
+    const Witnessed seen = run(text, "60000");
     check(seen, text);
     std::uint64_t batches = 0, stolen = 0;
     for (const NodeReport &node : seen.report.nodes) {
