@@ -6,18 +6,17 @@ import itertools
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from case_scripts import LARGE, all_as_before, limited, opened, run_command, run_script
+from case_scripts import LARGE, all_as_before, limited, run_command, run_script, take
 from processes import await_true, children
 
 import gristmill as gm
-
-HERE = str(Path(__file__).resolve().parent)
 
 
 @pytest.fixture(autouse=True)
@@ -360,6 +359,30 @@ FORKED = pytest.mark.xfail(strict=True, reason="forked workers keep the memory o
 @pytest.mark.parametrize("payload, start", [each if "fork" not in each else pytest.param(*each, marks=FORKED) for each in WORKERS_OF])
 def test_workers_do_not_keep_the_memory_of_another_engine_a45(tmp_path, payload, start):
     assert inherited(tmp_path, payload, start)["of another engine"] == []
+
+
+def bang(record):
+    raise ValueError("bang")
+
+
+HELD = pytest.mark.xfail(strict=True, reason="the traceback of the error keeps a copy of the source's descriptor open")
+
+
+@pytest.mark.parametrize("payload", [bang, ["false"], "./no_plugin.so"], ids=["function", "command", "missing"])
+@pytest.mark.parametrize("way", ["map", "run", "stream"])
+def test_the_producer_of_a_failed_run_is_not_held_up_a45(request, tmp_path, way, payload):
+    """Whoever writes into the pipe hears that nobody reads it any more, while the error is looked at."""
+    if way != "stream" or isinstance(payload, str):
+        request.applymarker(HELD)
+    with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as producer:
+        try:
+            with pytest.raises(gm.GristmillError) as caught:
+                take(way, payload, producer.stdout, tmp_path, batch_records=10)
+            producer.stdout.close()
+            assert producer.wait(1) == -signal.SIGPIPE, caught
+        finally:
+            producer.kill()
+            caught = None
 
 
 TRACED = """
