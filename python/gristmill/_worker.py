@@ -169,6 +169,13 @@ def wrong_return(function: Any, returned: Any) -> BaseException:
     )
 
 
+def too_long(function: Any, size: int) -> BaseException:
+    return BadReturnError(
+        f"{name_of(function)} returned a result of {size:,} bytes; one result holds less than 4 GiB:"
+        " give it back in parts, or write it to a file"
+    )
+
+
 def call_batch(
     function: Any, data: Any, records: int, sequence: int, offset: int
 ) -> Any:

@@ -77,7 +77,9 @@ class Engine:
         return self._stream(Job.of(payload, source, options.with_defaults(self._defaults, given)))
 
     def _map(self, job: Job) -> Results:
-        with self._turn_of_this_thread() as core, self._work(job) as work, self._shown(job) as tell:
+        with job.keeping_sources(), self._turn_of_this_thread() as core, self._work(
+            job
+        ) as work, self._shown(job) as tell:
             main = _in_main_thread()
             if isinstance(job.source, Items):
                 found = core.map_items(work, iter(job.source.iterable), job.run.core, main, tell)
@@ -86,7 +88,7 @@ class Engine:
             return Results(found, job.calls_per_record)
 
     def _run(self, job: Job) -> Report:
-        with self._turn_of_this_thread() as core, job.output as target:
+        with job.keeping_sources(), self._turn_of_this_thread() as core, job.output as target:
             with self._work(job) as work, self._shown(job) as tell:
                 main = _in_main_thread()
                 if isinstance(job.source, Items):
@@ -98,6 +100,7 @@ class Engine:
 
     def _stream(self, job: Job) -> Stream:
         with ExitStack() as resources:
+            resources.enter_context(job.keeping_sources())
             if self._one_shot:
                 resources.enter_context(self)
             core = resources.enter_context(self._turn_of_this_thread())
@@ -110,7 +113,6 @@ class Engine:
                 found = core.stream(work, job.sources, job.run.core, _in_main_thread(), tell)
             items = isinstance(job.source, Items)
             resources.callback(found.close)  # before the engine goes
-            resources.callback(job.sources.clear)  # they keep descriptors
             run = OpenRun(found, resources.pop_all(), items, job.calls_per_record)
             if not self._one_shot:
                 self._open_runs.add(run)

@@ -58,6 +58,15 @@ class Job:
         return [] if isinstance(self.source, source.Items) else self.source
 
     @contextmanager
+    def keeping_sources(self) -> Iterator[None]:
+        """Lets the descriptors of the sources go at the end: the traceback of an error keeps this job, and
+        whoever writes to a pipe is to see that nobody reads any more."""
+        try:
+            yield
+        finally:
+            self.sources.clear()
+
+    @contextmanager
     def work(self, inherited: bool) -> Iterator[_core.Work]:
         """What the core is to run. ``inherited``: those who run it are this process, or forked from
         it while this lasts; otherwise a function travels as bytes."""

@@ -93,11 +93,17 @@ class PythonPayload : public work::Payload {
                 writer_.add({});
             return Given::filtered;
         }
-        if (PyBytes_CheckExact(returned)) {
-            writer_.add({PyBytes_AS_STRING(returned), std::size_t(PyBytes_GET_SIZE(returned))});
-            return Given::emitted;
-        }
+        if (PyBytes_CheckExact(returned))
+            return add(index, {PyBytes_AS_STRING(returned), std::size_t(PyBytes_GET_SIZE(returned))},
+                       failures);
         return take_unusual(index, held, failures);
+    }
+
+    Given add(std::uint64_t index, std::string_view record, work::FailureListener &failures) {
+        if (record.size() > RecordWriter::kRecordBytesMax)
+            return fail(index, made("too_long", function_, record.size()), failures);
+        writer_.add(record);
+        return Given::emitted;
     }
 
     Given fail(std::uint64_t index, const py::object &exception, work::FailureListener &failures) {
@@ -120,6 +126,16 @@ class PythonPayload : public work::Payload {
         }
     }
     bool interrupted() const { return interrupt_ && *interrupt_; }
+
+    // An exception that the worker module makes, or whatever that raises.
+    template <class... Arguments>
+    py::object made(const char *name, Arguments &&...arguments) const {
+        try {
+            return worker_module_.attr(name)(std::forward<Arguments>(arguments)...);
+        } catch (py::error_already_set &error) {
+            return error.value();
+        }
+    }
 
     work::PayloadOutcome failed_batch(const py::object &exception, bool worth_a_retry) const {
         record::FailureNote note = describe(worker_module_, exception.ptr());
@@ -151,17 +167,17 @@ class PythonPayload : public work::Payload {
             const char *text = PyUnicode_AsUTF8AndSize(returned.ptr(), &size);
             if (text == nullptr)
                 return fail(index, take_exception(), failures);
-            writer_.add({text, std::size_t(size)});
-            return Given::emitted;
+            return add(index, {text, std::size_t(size)}, failures);
         }
         const bool bytes_like = PyBytes_Check(returned.ptr()) ||
                                 PyByteArray_Check(returned.ptr()) ||
                                 PyMemoryView_Check(returned.ptr());
         Py_buffer view;
         if (bytes_like && PyObject_GetBuffer(returned.ptr(), &view, PyBUF_CONTIG_RO) == 0) {
-            writer_.add({static_cast<const char *>(view.buf), std::size_t(view.len)});
+            const Given given = add(
+                index, {static_cast<const char *>(view.buf), std::size_t(view.len)}, failures);
             PyBuffer_Release(&view);
-            return Given::emitted;
+            return given;
         }
         PyErr_Clear();
         if (PyMemoryView_Check(returned.ptr())) { // one that is not contiguous
@@ -170,13 +186,7 @@ class PythonPayload : public work::Payload {
                 return take(index, py::object(copy).release().ptr(), failures);
             return fail(index, take_exception(), failures);
         }
-        py::object wrong;
-        try {
-            wrong = worker_module_.attr("wrong_return")(function_, returned);
-        } catch (py::error_already_set &error) {
-            wrong = error.value();
-        }
-        return fail(index, wrong, failures);
+        return fail(index, made("wrong_return", function_, returned), failures);
     }
 };
 
@@ -319,22 +329,27 @@ class ItemPayload final : public PythonPayload {
             const py::object returned = call(item);
             if (returned.is_none() && !keeps_none_)
                 return Given::filtered;
-            if (PyBytes_CheckExact(returned.ptr()))
-                writer_.add({&kRawItem, 1}, std::string_view(returned.cast<py::bytes>()));
-            else
-                writer_.add({&kPickledItem, 1},
-                            std::string_view(worker_module_.attr("pack")(returned)
-                                                 .cast<py::bytes>()));
+            const bool raw = PyBytes_CheckExact(returned.ptr());
+            const py::bytes packed = raw ? returned : worker_module_.attr("pack")(returned);
+            const std::string_view bytes(packed);
+            if (bytes.size() >= RecordWriter::kRecordBytesMax)
+                return fail_item(index, made("too_long", function_, bytes.size()), failures);
+            writer_.add({raw ? &kRawItem : &kPickledItem, 1}, bytes);
             return Given::emitted;
         } catch (py::error_already_set &error) {
-            note_interrupt(error.value());
-            if (failures.wants_note(index)) {
-                writer_.finish();
-                failures.record_failed(index, describe(worker_module_, error.value().ptr()));
-            }
-            add_none();
-            return Given::failed;
+            return fail_item(index, error.value(), failures);
         }
+    }
+
+    Given fail_item(std::uint64_t index, const py::object &exception,
+                    work::FailureListener &failures) {
+        note_interrupt(exception);
+        if (failures.wants_note(index)) {
+            writer_.finish();
+            failures.record_failed(index, describe(worker_module_, exception.ptr()));
+        }
+        add_none();
+        return Given::failed;
     }
 
     py::object call(const py::object &item) {

@@ -17,6 +17,8 @@ namespace gristmill::python {
 // Threads: the worker's.
 class RecordWriter {
   public:
+    static constexpr std::uint64_t kRecordBytesMax = std::numeric_limits<std::uint32_t>::max();
+
     explicit RecordWriter(const Framing &framing)
         : framing_(framing), header_bytes_(framing.kind == Framing::Kind::u32le ? 4 : 0) {}
 
@@ -36,8 +38,7 @@ class RecordWriter {
         const std::uint64_t size = begin.size() + rest.size();
         const std::string_view behind =
             framing_.kind == Framing::Kind::delimiter ? framing_.delimiter : std::string_view();
-        if (size > std::numeric_limits<std::uint32_t>::max() ||
-            !has_room(header_bytes_ + size + behind.size())) {
+        if (size > kRecordBytesMax || !has_room(header_bytes_ + size + behind.size())) {
             out_of_memory_ = true;
             return;
         }

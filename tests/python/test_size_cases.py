@@ -98,7 +98,6 @@ def too_long(record):
 
 @WAYS
 @SOURCES
-@pytest.mark.xfail(strict=True, reason="its whole batch fails, and is said to lack memory; no limit is named")
 def test_a_result_of_more_than_4_gib_costs_itself_alone_a20(tmp_path, way, source):
     (tmp_path / "in").write_bytes(b"before\nlong\nbehind\n")
     with opened(source, tmp_path / "in") as given:

@@ -56,7 +56,6 @@ def test_nobody_reads_what_is_said_a43(file):
     assert (done.out, done.err) == ("2\n", "")
 
 
-@pytest.mark.xfail(strict=True, reason="what is said goes to standard output, among the results, when standard error is closed")
 def test_nobody_could_read_what_is_said_a43(file):
     """Standard error is closed from the beginning."""
     done = shell(f"{GRISTMILL} operator:truediv {file(b'x' + bytes([10]))} --on-error collect --report 2>&-; echo $?")
@@ -302,7 +301,6 @@ def test_the_first_error_wins_a61(way, workers):
     assert caught.value.index == 7 and "the first" in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="the other records of the batch are tried, one by one, behind the one that has failed")
 @pytest.mark.parametrize("way", ["map", "run", "stream"])
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_first_failing_record_of_a_batch_is_the_last_one_tried_a61(tmp_path, file, way, workers):

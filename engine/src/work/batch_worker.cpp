@@ -144,6 +144,8 @@ void BatchWorker::work_whole(BatchResult &result) {
         before_last = here();
         if (!process_segment(segment, result))
             return;
+        if (ends_at_failure() && result.failed > 0)
+            break; // nothing behind it will be delivered
     }
     const bool ends_with_segment = oversized == batch.oversized.end();
     fail_oversized_before(batch.record_count);
@@ -289,6 +291,8 @@ void BatchWorker::process_one_by_one(const record::Segment &segment, BatchResult
         if (outcome.batch_failed) {
             back_to(before);
             fail_record(0, note_of(outcome), result);
+            if (ends_at_failure())
+                return;
             continue;
         }
         result.emitted += outcome.emitted;

@@ -33,6 +33,8 @@ class BatchWorker {
                            const ring::BatchInput &input, ring::IsolationMark &mark) noexcept;
 
   private:
+    // Will the first failure end the run? Then nothing behind it need be tried.
+    bool ends_at_failure() const { return order_.keep_notes == KeepNotes::lowest; }
     bool read(const ring::BatchInput &input);
     void work_whole(ring::BatchResult &result);
     void work_record_by_record(ring::IsolationMark &mark, ring::BatchResult &result);

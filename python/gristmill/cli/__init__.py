@@ -24,6 +24,8 @@ exit codes: 0 done; 2 error; 3 done, but records failed (--on-error skip or coll
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Runs the command line (by default sys.argv) and returns its exit code."""
+    if sys.stderr is None:  # closed: print() would take standard output instead
+        sys.stderr = open(os.devnull, "w")
     try:
         given, command_line = _without_command(sys.argv[1:] if arguments is None else arguments)
         parsed = _parser().parse_args(given)
