@@ -107,6 +107,29 @@ TEST_P(NodesGrid, NothingIsLostWhateverTheWorkersAndNodes) {
         }
 }
 
+class NodesMemory : public ::testing::Test {
+  protected:
+    const Scratch scratch_;
+};
+
+// Each batch has a slot of its own: that has to fit it.
+TEST_F(NodesMemory, SmallBatchesDoNotTakeLargeSlots) {
+    std::string lines;
+    while (lines.size() < 500'000)
+        lines += "a line of some length\n";
+    const Crew crew{2, "@2", Isolation::thread};
+    Engine engine = make_engine(crew);
+    for (const std::uint64_t batch_bytes : {100u, 5000u, 40'000u}) {
+        const Feeder fed(Kind::pipe, scratch_, lines, 1);
+        RunOptions options = in(crew);
+        options.batch_bytes = batch_bytes;
+        const Result<Results> results = engine.map(bundled("identity"), {fed.source()}, options);
+        ASSERT_TRUE(results.ok()) << results.error().message;
+        EXPECT_EQ(outcome_of(*results).bytes, lines);
+        EXPECT_LE(results->report().spool_bytes_max, results->report().spool_slots * 64 * 1024);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, NodesGrid, ::testing::Values(Isolation::thread, Isolation::process),
                          [](const auto &each) {
                              return each.param == Isolation::thread ? "threads" : "processes";

@@ -113,6 +113,7 @@ class Ingress {
     Step publish_spooled();
     Step publish_items();
     Result<void> begin_items();
+    std::uint64_t usual_slot_bytes() const;
     Result<void> make_feed();
     Step end();
     Step end_source();

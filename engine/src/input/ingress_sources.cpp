@@ -112,12 +112,19 @@ Ingress::Step Ingress::begin_file(FileSource file) {
     return Step::went_on;
 }
 
+// Where there are several nodes a slot holds one batch, and a little of the next.
+std::uint64_t Ingress::usual_slot_bytes() const {
+    if (items_)
+        return kItemSlotBytes;
+    if (options_.batch_bytes && limits_.nodes.size() > 1)
+        return *options_.batch_bytes + *options_.batch_bytes / 4;
+    return std::max(limits_.batch_bytes_max, options_.batch_bytes.value_or(0));
+}
+
 Result<void> Ingress::make_feed() {
     if (feed_)
         return {};
-    const std::uint64_t usual = items_ ? kItemSlotBytes
-                                       : std::max(limits_.batch_bytes_max,
-                                                  options_.batch_bytes.value_or(0));
+    const std::uint64_t usual = usual_slot_bytes();
     const std::uint64_t room = std::min(limits_.input_bytes, os::file_bytes_limit());
     const std::uint64_t most = room / (2 * (std::uint64_t{limits_.workers} + 1));
     const std::uint64_t bytes = std::min(
