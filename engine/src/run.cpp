@@ -193,8 +193,11 @@ Report Run::complete(Report report) const {
     return report;
 }
 
-// What workers found when they left, and what lies in the spool.
+// What workers found when they left, and what lies in the spool; before the end ingress is at work
+// on that.
 void Run::add_audits(Report &report) const {
+    if (phase_ != Phase::ended)
+        return;
     const RunState state = host_.state();
     for (std::uint32_t i = 0; i < state.header().workers; ++i) {
         NodeReport &node = report.nodes[state.slot(i).node];

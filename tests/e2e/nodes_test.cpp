@@ -130,6 +130,38 @@ TEST_F(NodesMemory, SmallBatchesDoNotTakeLargeSlots) {
     }
 }
 
+// While the spool grows: what it holds is not for others to look at.
+TEST_F(NodesMemory, AReportMayBeAskedForAtAnyTime) {
+    std::string lines;
+    while (lines.size() < 300'000)
+        lines += "a line of some length\n";
+    const Crew crew{4, "@4", Isolation::thread};
+    Engine engine = make_engine(crew);
+    for (const bool to_the_end : {true, false}) {
+        const Feeder fed(Kind::pipe, scratch_, lines, 1);
+        RunOptions options = in(crew);
+        options.batch_bytes = 2000;
+        Result<Stream> stream = engine.stream(bundled("identity"), {fed.source()}, options);
+        ASSERT_TRUE(stream) << stream.error().message;
+        std::uint64_t read = 0;
+        for (int taken = 0; to_the_end || taken < 20; ++taken) {
+            const Result<std::optional<OutputBatch>> batch = stream->next();
+            ASSERT_TRUE(batch) << batch.error().message;
+            if (!*batch)
+                break;
+            const Report report = stream->report();
+            EXPECT_GE(report.read, read);
+            EXPECT_EQ(report.nodes.size(), 4u);
+            read = report.read;
+        }
+        stream->close();
+        EXPECT_GE(stream->report().read, read);
+        if (to_the_end) {
+            EXPECT_EQ(stream->report().input_bytes, lines.size());
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, NodesGrid, ::testing::Values(Isolation::thread, Isolation::process),
                          [](const auto &each) {
                              return each.param == Isolation::thread ? "threads" : "processes";
