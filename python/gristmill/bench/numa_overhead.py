@@ -71,25 +71,26 @@ def usage(others: List[int]) -> Tuple[float, ...]:
     return (time.process_time(), processes.cpu_seconds_of(others), own.ru_nvcsw, own.ru_nivcsw, *switches)
 
 
-def mapped(engine: gm.Engine, task: Task, look: Optional[Look]) -> gm.Report:
+def mapped(engine: gm.Engine, task: Task, look: Optional[Look]) -> gm.Results:
+    """Its report, which counts what was put out, is for later."""
     results = engine.map(task.plugin, task.path, **task.shape)
     if look:
         for batch in results.batches():
             look(batch)
-    return results.report
+    return results
 
 
-def streamed(engine: gm.Engine, task: Task, look: Optional[Look]) -> gm.Report:
+def streamed(engine: gm.Engine, task: Task, look: Optional[Look]) -> gm.Stream:
     pipe = Pipe(task.path)
     with engine.stream(task.plugin, pipe.output, **task.shape) as stream:
         for batch in stream.batches(copy=False):
             if look:
                 look(batch)
     pipe.end()
-    return stream.report
+    return stream
 
 
-BODIES = {"file": mapped, "pipe": streamed}
+BODIES: Dict[str, Callable[..., Any]] = {"file": mapped, "pipe": streamed}
 
 
 def verify(engines: Dict[str, gm.Engine], task: Task) -> None:
@@ -98,7 +99,7 @@ def verify(engines: Dict[str, gm.Engine], task: Task) -> None:
     for nodes, engine in engines.items():
         for source, body in BODIES.items():
             digest = hashlib.blake2b()
-            report = body(engine, task, digest.update)
+            report = body(engine, task, digest.update).report
             digests[nodes, source] = digest.hexdigest()
             if report.input_bytes != task.path.stat().st_size:
                 sys.exit(f"{task.path.name}, nodes {nodes}, {source}: {report.input_bytes:,} bytes were read")
@@ -113,12 +114,13 @@ def one_trial(
     for source, body in BODIES.items():
         for nodes in order:
             before, started = usage(others), time.perf_counter()
-            report = body(engines[nodes], task, None)
+            given = body(engines[nodes], task, None)
             seconds, after = time.perf_counter() - started, usage(others)
             cell = cells[source, nodes]
             cell.seconds.append(seconds)
             cell.used.append(tuple(b - a for a, b in zip(before, after)))
-            cell.reports.append(report)
+            cell.reports.append(given.report)
+            given = None  # its memory serves the next
 
 
 def compare(name: str, folder: Path, arguments: argparse.Namespace) -> List[Dict[str, Any]]:
