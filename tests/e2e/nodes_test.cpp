@@ -98,7 +98,7 @@ TEST_P(NodesGrid, NothingIsLostWhateverTheWorkersAndNodes) {
         for (std::uint32_t nodes = 1; nodes <= kMost; ++nodes) {
             if (number++ % step != 0)
                 continue;
-            const Crew crew{workers, "@" + std::to_string(nodes), GetParam()};
+            const Crew crew{workers, std::string("@").append(std::to_string(nodes)), GetParam()};
             Engine engine = make_engine(crew);
             for (const From from : kAll)
                 expect_all(engine, crew, nodes, from);
