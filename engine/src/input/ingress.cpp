@@ -20,6 +20,7 @@ bool fixed_batches(const RunOptions &options) {
 
 constexpr std::uint32_t kLookAheadAdapting = 2; // ready batches per worker (rule R5)
 constexpr std::uint32_t kLookAheadSettled = 8;
+constexpr std::uint64_t kSpooledAheadBytes = 8 * kMiB; // of fixed batches: stays in the L3 cache
 constexpr std::uint64_t kItemsMax = 65536; // of one batch
 
 ring::PublishLimits publish_limits(const IngressLimits &limits) {
@@ -62,6 +63,12 @@ std::uint32_t Ingress::look_ahead() {
     const std::uint32_t workers = limits_.workers;
     if (items_)
         return kLookAheadAdapting * workers;
+    if (fixed_batches(options_) && current_ == Current::stream && spooled_batches_ > 0) {
+        const std::uint64_t batch_bytes = std::max<std::uint64_t>(spooled_bytes_ / spooled_batches_, 1);
+        const std::uint64_t least = std::uint64_t{kLookAheadAdapting} * workers;
+        return static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(std::max(least, kSpooledAheadBytes / batch_bytes), ring_entries_));
+    }
     if (fixed_batches(options_))
         return ring_entries_;
     if (current_ == Current::stream)
@@ -269,6 +276,8 @@ Ingress::Step Ingress::publish_items() {
 }
 
 void Ingress::publish(const BatchInput &input, const SpooledCut *spooled) {
+    spooled_batches_ += spooled != nullptr;
+    spooled_bytes_ += spooled ? input.end - input.begin : 0;
     const auto home = spooled ? static_cast<std::uint16_t>(feed_->node(*spooled)) : ring::kNoHome;
     publisher_.publish(of_current(input, spooled), input.end - input.begin, home);
 }

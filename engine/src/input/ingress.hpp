@@ -163,6 +163,8 @@ class Ingress {
     std::uint64_t patience_ends_ns_ = 0; // for more input, while whole records wait; 0: none do
     bool flush_ = false;
     bool spool_full_ = false;
+    std::uint64_t spooled_batches_ = 0; // published so far
+    std::uint64_t spooled_bytes_ = 0;   // in them
 
     bool wants_thread_ = false;
     bool threaded_ = false; // from then on for good
