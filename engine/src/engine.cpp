@@ -24,7 +24,7 @@ constexpr std::uint64_t kBatchBytesMax = kMiB;     // larger ones fall out of th
 constexpr std::uint64_t kCommandBytesMax = 8 * kMiB;
 constexpr std::uint64_t kCommandWallNs = 50'000'000;
 constexpr std::uint64_t kRingBytesMax = 8 * kMiB;  // of one worker's output; stays warm
-constexpr std::uint64_t kLargeRingBytes = 64 * kMiB;
+constexpr std::uint64_t kLargeRingBytes = 256 * kMiB;
 
 } // namespace
 
