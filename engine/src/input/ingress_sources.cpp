@@ -58,7 +58,7 @@ bool Ingress::reads_once(const FileSource &file) const {
     const std::int64_t got = os::pread_full(file.fd.get(), first, file.origin);
     const ByteView bytes(first.data(), static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
     const std::uint64_t records = record::count_delimiters(bytes, options_.framing.delimiter);
-    return records * kReadOnceBytesMax >= bytes.size() * *options_.batch_records;
+    return !bytes.empty() && *options_.batch_records <= records * kReadOnceBytesMax / bytes.size();
 }
 
 Result<OpenedSource> Ingress::take_opened(std::size_t index) {

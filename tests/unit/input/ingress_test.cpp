@@ -163,6 +163,17 @@ TEST(Ingress, small_batches_of_so_many_records_are_read_like_a_pipe) {
     EXPECT_TRUE(run.ingress().wants_thread());
 }
 
+TEST(Ingress, a_batch_of_more_records_than_there_can_be_is_the_file) {
+    const test::TestFolder folder;
+    for (const std::uint64_t records : {std::uint64_t{1} << 52, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
+        RunOptions options;
+        options.batch_records = records;
+        IngressRun run({folder.write("file", "a\nbb\n\nccc\nd\ne\nff")}, options);
+        EXPECT_TRUE(tile(run.run(), 0, 16));
+        EXPECT_EQ(run.batches().size(), 1u) << records;
+    }
+}
+
 TEST(Ingress, many_files_take_turns_in_few_slots) {
     const test::TestFolder folder;
     Sources paths;

@@ -15,6 +15,26 @@
 
 namespace gristmill::test {
 
+// What the tests of spooled sources share.
+namespace spooled {
+
+inline constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t kSlot = 64 << 10;
+
+inline Framing delimited(const std::string &delimiter) { return {Framing::Kind::delimiter, delimiter, 0}; }
+inline Framing fixed(std::uint64_t bytes) { return {Framing::Kind::fixed, "", bytes}; }
+inline const Framing kFrames{Framing::Kind::u32le, "", 0};
+inline const Framing kLines = delimited("\n");
+
+inline std::string frame(const std::string &record) {
+    std::string bytes;
+    for (int shift = 0; shift < 32; shift += 8)
+        bytes += static_cast<char>(record.size() >> shift & 0xff);
+    return bytes + record;
+}
+
+} // namespace spooled
+
 // A pipe whose writing end does not block, large enough for what these tests write at once.
 class InputPipe {
   public:

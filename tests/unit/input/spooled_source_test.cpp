@@ -17,20 +17,7 @@ namespace {
 using test::SpooledRun;
 using Next = SpooledSource::Next;
 
-constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 40;
-constexpr std::uint64_t kSlot = 64 << 10;
-
-Framing delimited(const std::string &delimiter) { return {Framing::Kind::delimiter, delimiter, 0}; }
-Framing fixed(std::uint64_t bytes) { return {Framing::Kind::fixed, "", bytes}; }
-const Framing kFrames{Framing::Kind::u32le, "", 0};
-const Framing kLines = delimited("\n");
-
-std::string frame(const std::string &record) {
-    std::string bytes;
-    for (int shift = 0; shift < 32; shift += 8)
-        bytes += static_cast<char>(record.size() >> shift & 0xff);
-    return bytes + record;
-}
+using namespace test::spooled;
 
 // How many batches follow one another on a node, each time, when so many lines of ten bytes come.
 std::vector<std::uint64_t> turns_of_nodes(const CutSize &size, std::size_t lines) {
