@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Dict, Optional
 
-from . import processes
+from . import exclusive, processes
 from .task import Task
 
 _LOOK_SECONDS = 0.02
@@ -26,7 +26,7 @@ _MEASURING = ("cell.py", "ours.py", "processes.py", "running.py", "task.py", "tw
 
 def measure(task: Task, python: str, peer_file: str = "", limit_s: float = 3600) -> Dict[str, Any]:
     """What the cell measured, with ``peak_memory_bytes``. One that fails gives {"error": why}."""
-    with tempfile.TemporaryFile() as errors:
+    with exclusive.machine(), tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
             [python, "-m", "gristmill.bench.cell"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,

@@ -20,7 +20,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from ..engine import Engine
 from ..payload import Plugin
 from ..stream import Stream
-from . import plan, processes, reference
+from . import exclusive, plan, processes, reference
 from .inputs import prepare
 from .table import size
 from .task import PLUGIN, Output, Task, counted
@@ -54,7 +54,7 @@ def _watch(source: str, task: Task, seconds: float, expected: Dict[str, Any]) ->
             "workers": task.workers, "seconds": seconds}  # fmt: skip
     command = [sys.executable, "-m", "gristmill.bench.slow_consumer", json.dumps(spec)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as child:
+    with exclusive.machine(), subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as child:
         assert child.stdin is not None and child.stdout is not None
         if child.stdout.readline() != "idle\n":
             raise RuntimeError(f"the stream of {source} did not begin")
