@@ -8,6 +8,7 @@ from typing import Any, List
 
 from .. import topology
 from ..errors import OptionError
+from . import outputs
 from .inputs import SETS
 
 PARTS = ("a", "b", "c", "d")
@@ -47,8 +48,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("where")
     where.add_argument("--tmpdir", type=Path, metavar="DIR", help="keep inputs and finished cells here: a study"
                        " that is stopped goes on, and one that is run again takes what is there")  # fmt: skip
-    for kind in ("csv", "json", "html"):
-        where.add_argument(f"--{kind}", type=Path, metavar="PATH", help=f"write the result as {kind.upper()}")
+    outputs.add_to(where)
     where.add_argument("--peers-folder", type=Path, metavar="DIR", help="files of peers, as those in bench/peers")
     where.add_argument("--peers-python", metavar="PATH", help="the Python that peers are installed in")
     where.add_argument("--cell-limit", type=float, default=3600, metavar="S", help="a cell may take so long")

@@ -22,9 +22,7 @@ def html(result: Dict[str, Any]) -> str:
     made = result["rows"]
     title = "gristmill: records per second by node configuration"
     parts = [
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE.read_text()}</style></head><body><main>",
+        head(title),
         _opening(result),
         _figures(made),
         plots.by_nodes(made, result["options"]["workers"]),
@@ -33,14 +31,33 @@ def html(result: Dict[str, Any]) -> str:
         plots.batch_shape(made),
         plots.memory_over_time(result["streams"]),
         _tables(made),
-        _environment(result),
+        facts(result["environment"], result["inputs"]),
+        _ending(result),
         "</main></body></html>",
     ]
     return "\n".join(parts) + "\n"
 
 
+def head(title: str) -> str:
+    """The beginning of a page, up to and with <main>."""
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{_STYLE.read_text()}</style></head><body><main>"
+    )
+
+
+def machine_words(machine: Dict[str, Any]) -> str:
+    """What the machine is, in a line."""
+    nodes = machine["numa_nodes"]
+    return (
+        f"{escape(str(machine['cpu']))}, {machine['cpus']} CPUs on {machine['cores']} cores,"
+        f" {nodes} NUMA node{'' if nodes == 1 else 's'}, {size(machine['memory_bytes'])}; Linux {escape(machine['kernel'])};"
+        f" gristmill {escape(machine['gristmill'])} ({escape(machine['commit'])})"
+    )
+
+
 def _opening(result: Dict[str, Any]) -> str:
-    machine = result["environment"]
     asked = [row for row in result["rows"] if not row.get("absent")]
     wrong = [row for row in asked if not row["exact"]]
     beyond = [each for each in result["streams"] if not (each["exact"] and each["within"])]
@@ -50,12 +67,9 @@ def _opening(result: Dict[str, Any]) -> str:
         values = sum(row["compared"] == "values" for row in asked)
         but = f" (of {values} rows every value)" if values else ""
         badge = f'<span class="badge">totals exact: all {len(asked)} rows, every byte{but}</span>'
-    nodes = machine["numa_nodes"]
     return (
         "<h1>Records per second, by node configuration</h1>"
-        f"<p>{escape(str(machine['cpu']))}, {machine['cpus']} CPUs on {machine['cores']} cores,"
-        f" {nodes} NUMA node{'' if nodes == 1 else 's'}, {size(machine['memory_bytes'])}; Linux {escape(machine['kernel'])};"
-        f" gristmill {escape(machine['gristmill'])} ({escape(machine['commit'])}); {escape(result['started'])}</p>{badge}"
+        f"<p>{machine_words(result['environment'])}; {escape(result['started'])}</p>{badge}"
     )
 
 
@@ -102,16 +116,20 @@ def _tds(found: Iterable[str]) -> str:
     return "".join(f"<td>{escape(cell)}</td>" for cell in found)
 
 
-def _environment(result: Dict[str, Any]) -> str:
-    facts = {name.replace("_", " "): value for name, value in result["environment"].items()}
-    facts["memory"] = size(facts.pop("memory bytes"))
-    for each in result["inputs"]:
-        facts[f"input {each['set']}, {each['records']:,}"] = (
+def facts(machine: Dict[str, Any], inputs: Iterable[Dict[str, Any]]) -> str:
+    """The section that says where and on what it was measured."""
+    found = {name.replace("_", " "): value for name, value in machine.items()}
+    found["memory"] = size(found.pop("memory bytes"))
+    for each in inputs:
+        found[f"input {each['set']}, {each['records']:,}"] = (
             f"{each['bytes']:,} bytes, {each['valid']:,} valid, xxh3 {each['xxh3_128']}"
         )
-    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(_plain(value))}</td></tr>" for name, value in facts.items())
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(_plain(value))}</td></tr>" for name, value in found.items())
+    return f'<h2>Where this was measured</h2><div class="scroll"><table class="facts">{rows}</table></div>'
+
+
+def _ending(result: Dict[str, Any]) -> str:
     return (
-        f'<h2>Where this was measured</h2><div class="scroll"><table class="facts">{rows}</table></div>'
         f"<footer><code>{escape(result['command'])}</code><br/>{result['seconds']:,.0f} s in all. Each row: a fresh process,"
         " one run to warm up, in which memory is looked at, one run on the clock; the output is counted and compared"
         " byte by byte with that of the plugin run by one thread.</footer>"

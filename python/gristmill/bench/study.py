@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import arguments as options
-from . import environment, peers, plan, reference, rows, running, slow_consumer, table
+from . import environment, outputs, peers, plan, reference, rows, running, slow_consumer, table
 from .inputs import Input, prepare
 from .page import write_html
 from .plan import Configuration
@@ -23,7 +23,6 @@ SCHEMA = "gristmill-study/1"
 _INEXACT = 1
 _RECORDED_OPTIONS = ("quick", "parts", "variants", "records", "docs", "nodes", "workers", "sweep_workers", "isolation",
                      "trials", "peers")  # fmt: skip
-_PATH_OPTIONS = ("--tmpdir", "--csv", "--json", "--html", "--peers-folder", "--peers-python")
 
 
 def main() -> int:
@@ -47,19 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gristmill-study-")))
         return _Study(arguments, folder, machine).run()
-
-
-def _without_paths(given: List[str]) -> List[str]:
-    """A result is kept for others, who have other folders."""
-    words, at = [], 1 if given[:1] == ["study"] else 0
-    while at < len(given):
-        name = given[at].partition("=")[0]
-        if name in _PATH_OPTIONS:
-            at += 1 if "=" in given[at] else 2
-        else:
-            words.append(given[at])
-            at += 1
-    return words
 
 
 class _Study:
@@ -131,7 +117,7 @@ class _Study:
         given = {name: value for name, value in vars(self._arguments).items() if name in _RECORDED_OPTIONS}
         return {
             "schema": SCHEMA,
-            "command": "gristmill study " + " ".join(_without_paths(sys.argv[1:])),
+            "command": outputs.command("study"),
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "seconds": round(time.time() - started, 1),
             "environment": {**self._machine, "load_after": round(os.getloadavg()[0], 2)},
@@ -145,18 +131,11 @@ class _Study:
         }
 
     def _write(self, result: Dict[str, Any]) -> None:
-        for kind in ("csv", "json", "html"):
-            path: Optional[Path] = getattr(self._arguments, kind)
-            if path is None:
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if kind == "csv":
-                rows.write_csv(result["rows"], path)
-            elif kind == "json":
-                path.write_text(json.dumps(result, indent=1) + "\n")
-            else:
-                write_html(result, path)
-            print(f"{kind.upper():<5} {path.resolve()}")
+        outputs.write(self._arguments, {
+            "csv": lambda path: rows.write_csv(result["rows"], path),
+            "json": lambda path: path.write_text(json.dumps(result, indent=1) + "\n"),
+            "html": lambda path: write_html(result, path),
+        })  # fmt: skip
 
     def _verdict(self, made: List[rows.Row], streams: List[Dict[str, Any]]) -> int:
         asked = [row for row in made if not row.get("absent")]

@@ -93,9 +93,13 @@ def spans(given: Sequence[Bar], words: Words, width: int = 560) -> str:
 def lines(
     given: Sequence[Series], x_words: Words, y_words: Words, x_ticks: Sequence[float] = (),
     limit: Optional[Tuple[float, str]] = None, ideal: bool = False, width: int = 560, height: int = 250,
+    logarithmic: bool = False,
 ) -> str:  # fmt: skip
     """Lines over a common x; ``limit``: a value that is not to be passed, and its name; ``ideal``: a line
-    through the origin and the first point of each series' axis, y = x."""
+    through the origin and the first point of each series' axis, y = x; ``logarithmic``: both axes, by powers
+    of two and of ten, all values above 0, without limit and ideal."""
+    if logarithmic:
+        return _logarithmic_lines(given, x_words, y_words, width, height)
     left, right, top, bottom = 64, 20, 16, 34
     x_most = max([x for one in given for x, _ in one.points], default=1.0) or 1.0
     highest = [y for one in given for _, y in one.points] + [high for one in given for _, high in one.ranges]
@@ -123,6 +127,32 @@ def lines(
     if limit:
         out.append(f'<line class="limit" x1="{left}" x2="{width - right}" y1="{y(limit[0]):.1f}" y2="{y(limit[0]):.1f}"/>')
         out.append(_text(width - right, y(limit[0]) - 6, limit[1], "limit-name end"))
+    for one in given:
+        out += _series(one, x, y)
+    return "".join([*out, "</svg>"])
+
+
+def _logarithmic_lines(given: Sequence[Series], x_words: Words, y_words: Words, width: int, height: int) -> str:
+    left, right, top, bottom = 64, 20, 16, 34
+    xs = [math.log2(x) for one in given for x, _ in one.points]
+    ys = [math.log10(y) for one in given for _, y in one.points]
+    x_low, x_most = min(xs), max(max(xs), min(xs) + 1)
+    y_low, y_most = math.floor(min(ys)), max(math.ceil(max(ys)), math.floor(min(ys)) + 1)
+
+    def x(value: float) -> float:
+        return left + (math.log2(value) - x_low) / (x_most - x_low) * (width - left - right)
+
+    def y(value: float) -> float:
+        return height - bottom - (math.log10(value) - y_low) / (y_most - y_low) * (height - top - bottom)
+
+    out = [_open(width, height)]
+    for power in range(y_low, y_most + 1):
+        at = y(10.0**power)
+        out.append(f'<line class="grid" x1="{left}" x2="{width - right}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        out.append(_text(left - 8, at + 4, y_words(10.0**power), "tick end"))
+    step = max(1, math.ceil((x_most - x_low) / 6))
+    for power in range(math.ceil(x_low), math.floor(x_most) + 1, step):
+        out.append(_text(x(2.0**power), height - bottom + 18, x_words(2.0**power), "tick middle"))
     for one in given:
         out += _series(one, x, y)
     return "".join([*out, "</svg>"])
