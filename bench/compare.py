@@ -1,4 +1,4 @@
-"""Two results of the study side by side: ratios, and exit code 1 when any became worse.
+"""Two results side by side: ratios, and exit code 1 when any became worse.
 
 The same as `gristmill bench compare`; --help has the options.
 """

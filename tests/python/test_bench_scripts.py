@@ -116,6 +116,54 @@ def test_two_results_compared(tmp_path, changes, code, says):
     assert done.returncode == code and says in done.stdout + done.stderr, done.stdout + done.stderr
 
 
+def sheet(folder, file, **changes):
+    """The result of a benchmark with one row for each of gristmill and a peer."""
+    columns = [
+        {"name": "subject", "head": "", "show": "", "better": ""},
+        {"name": "workers", "head": "workers", "show": ",d", "better": "same"},
+        {"name": "seconds", "head": "s", "show": ".2f", "better": "lower"},
+        {"name": "records_per_s", "head": "records/s", "show": ",.0f", "better": "higher"},
+        {"name": "batches", "head": "batches", "show": ",d", "better": ""},
+    ]
+    subject = changes.pop("of", "gristmill")
+    found = {key: changes.pop(key) for key in ("name", "wrong") if key in changes}
+    row = {"table": "calls", "workers": 2, "seconds": 1.0, "records_per_s": 100.0, "batches": 10}
+    rows = [{**row, "subject": each, **(changes if each == subject else {})} for each in ("gristmill", "a peer")]
+    path = folder / f"{file}.json"
+    tables = [{"name": "calls", "title": "Calls", "columns": columns}]
+    path.write_text(json.dumps({"schema": "gristmill-bench/1", "name": "latency", "environment": {}, "tables": tables,
+                                "rows": rows, "wrong": "", **found}))  # fmt: skip
+    return path
+
+
+@pytest.mark.parametrize(
+    "changes, options, code, says",
+    [
+        ({}, [], 0, "4 figures compared, 0 worse"),
+        ({"records_per_s": 94.0}, [], 1, "0.940    WORSE"),
+        ({"records_per_s": 96.0}, [], 0, "0 worse"),
+        ({"records_per_s": 96.0}, ["--tolerance", "0.01"], 1, "1 worse"),
+        ({"seconds": 1.2}, [], 1, "1.200    WORSE"),
+        ({"seconds": 0.5, "records_per_s": 200.0}, [], 0, "0.500   better"),
+        ({"batches": 99}, [], 0, "0 worse"),
+        ({"seconds": None, "note": "failed"}, [], 1, "NOT HERE"),
+        ({"workers": 3}, [], 0, "2 figures compared, 0 worse, 2 rows in one of them only"),
+        ({"of": "a peer", "seconds": 2.0}, [], 0, "2.000    worse"),
+        ({"of": "a peer", "seconds": 2.0}, ["--peers"], 1, "2.000    WORSE"),
+        ({"wrong": "2 differences"}, [], 1, "WRONG: 2 differences"),
+        ({"name": "startup"}, [], 2, "results of two benchmarks: latency and startup"),
+    ],
+)
+def test_two_sheets_compared(tmp_path, changes, options, code, says):
+    done = script("compare.py", sheet(tmp_path, "before"), sheet(tmp_path, "after", **changes), *options)
+    assert done.returncode == code and says in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_a_study_is_not_compared_with_a_sheet(tmp_path):
+    done = script("compare.py", result(tmp_path, "study"), sheet(tmp_path, "sheet"))
+    assert done.returncode == 2 and "one is a gristmill-study/1, the other a gristmill-bench/1" in done.stderr
+
+
 def test_peers_count_only_on_request(tmp_path):
     slow = {"subject": "a peer", "records_per_s": 10.0, "records_per_s_min": 9.0, "records_per_s_max": 11.0}
     files = [result(tmp_path, "before", subject="a peer"), result(tmp_path, "after", **slow)]

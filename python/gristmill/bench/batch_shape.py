@@ -23,11 +23,11 @@ SHAPES: List[Optional[int]] = [None, 100, 1000, 10_000, 50_000]
 GOALS = {"light": 0.70, "medium": 0.70, "heavy": 0.85, "tokenize": 0.85}  # 100 and 50,000
 COLUMNS = [
     Column("set", ""),
-    Column("batch_records", "batch", ",d", "records of a batch, as asked; - : as they adapt"),
-    Column("records", "records", ",d"),
+    Column("batch_records", "batch", ",d", "records of a batch, as asked; - : as they adapt", "same"),
+    Column("records", "records", ",d", better="same"),
     Column("seconds", "s", ".4f", "median of the trials"),
-    Column("records_per_s", "records/s", ",.0f"),
-    Column("ratio", "ratio", ".2f", "rate by that of batches that adapt"),
+    Column("records_per_s", "records/s", ",.0f", better="higher"),
+    Column("ratio", "ratio", ".2f", "rate by that of batches that adapt", "higher"),
     Column("goal", "goal", ".2f", "least ratio wanted, where one is set"),
 ]
 

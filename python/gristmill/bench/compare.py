@@ -1,4 +1,5 @@
-"""Two results of the study side by side: ratios of the same rows, and whether any became worse."""
+"""Two results side by side: ratios of the same rows, and whether any became worse. Two of the study, or of one of the
+other benchmarks."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import OptionError
+from . import compare_sheets, sheet
 from .rows import Row
 from .study import SCHEMA
 from .table import aligned, who
@@ -19,10 +21,11 @@ _HEAD = ("", "records", "nodes", "workers", "before", "after", "ratio", "memory"
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", type=Path, metavar="BEFORE.json", help="as `gristmill study --json` writes it")
+    parser.add_argument("before", type=Path, metavar="BEFORE.json", help="as `gristmill study --json` or"
+                        " `gristmill bench NAME --json` writes it")  # fmt: skip
     parser.add_argument("after", type=Path, metavar="AFTER.json")
-    parser.add_argument("--threshold", type=float, default=0.05, metavar="SHARE", help="slower by more is a regression,"
-                        " if the trials' ranges do not overlap either; default 0.05")  # fmt: skip
+    parser.add_argument("--tolerance", "--threshold", type=float, default=0.05, metavar="SHARE", help="worse by more is"
+                        " a regression; in a study only if the trials' ranges do not overlap either; default 0.05")  # fmt: skip
     parser.add_argument("--memory-threshold", type=float, default=0.25, metavar="SHARE",
                         help="a higher peak by more is one, too; default 0.25")  # fmt: skip
     parser.add_argument("--peers", action="store_true", help="rows of other systems count, too")
@@ -38,16 +41,26 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints a line for each row that both have. 0, or 1 when one regressed or is no longer exact; raises OptionError
     when a file is no result, or when there is nothing to compare."""
     before, after = _read(arguments.before), _read(arguments.after)
+    if before["schema"] != after["schema"]:
+        raise OptionError(f"one is a {before['schema']}, the other a {after['schema']}")
     for name in ("cpu", "cpus", "kernel", "memory_bytes"):
         one, other = before["environment"].get(name), after["environment"].get(name)
         if one != other:
             print(f"note: {name} differs: {one} before, {other} after")
+    if after["schema"] == sheet.SCHEMA:
+        text, bad = compare_sheets.compare(before, after, arguments.tolerance, arguments.peers)
+        print(text, end="")
+        return _REGRESSED if bad else 0
+    return _compare_studies(before, after, arguments)
+
+
+def _compare_studies(before: Dict[str, Any], after: Dict[str, Any], arguments: argparse.Namespace) -> int:
     old, new = _by_key(before["rows"]), _by_key(after["rows"])
     lines, bad = [], 0
     for key, row in new.items():
         if key in old and old[key]["exact"]:
             counts = row["subject"] == "gristmill" or arguments.peers
-            verdict = judge(old[key], row, arguments.threshold, arguments.memory_threshold)
+            verdict = judge(old[key], row, arguments.tolerance, arguments.memory_threshold)
             bad += counts and verdict.isupper()
             lines.append(_line(old[key], row, verdict if counts else verdict.lower()))
     if not lines:
@@ -80,9 +93,9 @@ def _read(path: Path) -> Dict[str, Any]:
     except ValueError as error:
         raise OptionError(f"'{path}' is no JSON: {error}") from None
     schema = found.get("schema") if isinstance(found, dict) else None
-    if schema != SCHEMA:
-        raise OptionError(f"'{path}' is no result of the study, or one of another version: its schema is {schema!r},"
-                          f" not {SCHEMA!r}")  # fmt: skip
+    if schema not in (SCHEMA, sheet.SCHEMA):
+        raise OptionError(f"'{path}' is no result, or one of another version: its schema is {schema!r},"
+                          f" not {SCHEMA!r} or {sheet.SCHEMA!r}")  # fmt: skip
     return dict(found)
 
 

@@ -41,6 +41,9 @@ class Column:
     """How a number is written, as in format(): ".1f", ",.0f"."""
     about: str = ""
     """What it means, for who reads the file."""
+    better: str = ""
+    """What ``compare`` makes of two results: "higher" or "lower" is better; "same": a setting, rows belong together
+    when it is equal, as all texts have to be; "": it does not look."""
 
 
 @dataclass(frozen=True)

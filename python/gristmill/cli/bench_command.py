@@ -14,7 +14,7 @@ _NAMES = {
     "startup": "from a call to its first record, cold and warm",
     "batch_shape": "batches of a fixed number of records, against those that adapt",
     "numa_overhead": "what logical nodes cost on one socket",
-    "compare": "two results of the study, side by side",
+    "compare": "two results of the study, or of one of these, side by side",
 }
 
 
