@@ -31,7 +31,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import gristmill as gm
 
 from . import environment, processes
-from .streaming import Pipe
+from .pipes import Pipe
 
 SHARES = {"light": 1, "medium": 4, "heavy": 10, "tokenize": 30}  # files of about one size
 ONE, AGAIN = "1", "1 again"

@@ -16,6 +16,7 @@ import argparse
 import csv
 import json
 import os
+import statistics
 import sys
 import time
 from dataclasses import asdict, dataclass, field
@@ -210,6 +211,21 @@ def interleaved(bodies: Dict[str, Callable[[], Any]], trials: int, warm: int = 1
             if trial >= 0:
                 times[name].append(took)
     return times
+
+
+RATES = (
+    Column("records_per_s", "records/s", ",.0f", "of the median trial", "higher"),
+    Column("records_per_s_min", "min", ",.0f", "of the slowest trial"),
+    Column("records_per_s_max", "max", ",.0f", "of the fastest trial"),
+)
+"""The columns of rates()."""
+
+
+def rates(records: int, seconds: Sequence[float]) -> Row:
+    """Of so many records in each trial; with all trials, for JSON."""
+    spread = {"": statistics.median(seconds), "_min": max(seconds), "_max": min(seconds)}
+    found: Row = {f"records_per_s{which}": records / each for which, each in spread.items()}
+    return {**found, "all_seconds": [round(each, 6) for each in seconds]}
 
 
 def first(rows: Sequence[Row], **wanted: Any) -> Optional[Row]:
