@@ -1,8 +1,5 @@
 """What several logical nodes cost on one socket, where they can gain nothing.
 
-    gristmill bench numa_overhead [--records 4000000] [--trials 15] [--workers 2] [--json PATH] [--csv PATH]
-                                  [--batch-records N | --batch-bytes N]
-
 For each record set and its plugin, with nodes 1, @2, @4 and @8: rate, CPU seconds and context switches,
 medians of interleaved trials on kept engines, and the median of each trial's ratio to one node, of time
 and of CPU time (above 1: less than one node takes); from a file to a sequence of results by map(), and from
@@ -15,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import hashlib
-import json
 import os
 import resource
 import statistics
@@ -30,8 +25,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import gristmill as gm
 
-from . import environment, processes
+from . import exclusive, processes, sheet
 from .pipes import Pipe
+from .sheet import Bars, Column
 
 SHARES = {"light": 1, "medium": 4, "heavy": 10, "tokenize": 30}  # files of about one size
 ONE, AGAIN = "1", "1 again"
@@ -41,6 +37,45 @@ GOALS = {"@4": 0.97}
 COUNTS = ("caller_cpu_s", "workers_cpu_s", "caller_voluntary", "caller_involuntary",
           "workers_voluntary", "workers_involuntary")  # fmt: skip
 PLACES = ("home", "head", "stolen")
+WHICH = [
+    Column("set", ""),
+    Column("source", "source", "", "a file, mapped; or a pipe, streamed, where every batch has a home node"),
+    Column("nodes", "nodes"),
+    Column("workers", "workers", ",d", better="same"),
+]
+RATES = [
+    *WHICH,
+    Column("records", "records", ",d", better="same"),
+    Column("bytes", "bytes", ",d", "of the input"),
+    Column("seconds", "s", ".4f", "median of the trials"),
+    Column("records_per_s", "records/s", ",.0f", "of the median trial", "higher"),
+    Column("mb_per_s", "MB/s", ",.0f", "10^6 input bytes a second"),
+    Column("ratio", "ratio", ".3f", "time of one node by this, median of the trials' ratios", "higher"),
+    Column("ratio_quarter", "1/4", ".3f", "a quarter of the trials' ratios is lower"),
+    Column("ratio_three_quarters", "3/4", ".3f", "a quarter of the trials' ratios is higher"),
+    Column("cpu_ratio", "of CPU", ".3f", "CPU time of one node by this, median of the trials' ratios", "higher"),
+    Column("goal", "goal", ".2f", "least ratio wanted, where one is set"),
+]
+COSTS = [
+    *WHICH,
+    Column("batches", "batches", ",d", "of a run"),
+    Column("caller_cpu_s", "caller CPU s", ".4f", "CPU time of the calling process"),
+    Column("workers_cpu_s", "workers CPU s", ".4f", "of the worker processes"),
+    Column("caller_us_per_batch", "caller us/batch", ".2f", "CPU time of the calling process for a batch"),
+    Column("caller_voluntary", "caller vol.", ",.0f", "voluntary context switches of the calling process"),
+    Column("caller_involuntary", "caller invol.", ",.0f", "involuntary ones"),
+    Column("workers_voluntary", "workers vol.", ",.0f", "voluntary context switches of the worker processes"),
+    Column("workers_involuntary", "workers invol.", ",.0f", "involuntary ones"),
+]
+HOMES = [
+    *WHICH[:3],
+    Column("node", "node", ",d", better="same"),
+    Column("workers", "workers", ",d", "of the node", "same"),
+    Column("batches", "batches", ",d", "that the node's workers ran, of all trials together"),
+    Column("batches_home", "home", ",d", "of these, batches whose home it is"),
+    Column("batches_head", "head", ",d", "batches of others that were next in line"),
+    Column("batches_stolen", "stolen", ",d", "other batches of others"),
+]
 
 
 Look = Callable[[memoryview], Any]
@@ -64,6 +99,10 @@ class Cell:
     reports: List[gm.Report] = field(default_factory=list)
 
 
+Cells = Dict[Tuple[str, str], Cell]
+"""By source and nodes."""
+
+
 def usage(others: List[int]) -> Tuple[float, ...]:
     """COUNTS so far: of this process and its threads, and of those of ``others``."""
     own = resource.getrusage(resource.RUSAGE_SELF)
@@ -81,12 +120,10 @@ def mapped(engine: gm.Engine, task: Task, look: Optional[Look]) -> gm.Results:
 
 
 def streamed(engine: gm.Engine, task: Task, look: Optional[Look]) -> gm.Stream:
-    pipe = Pipe(task.path)
-    with engine.stream(task.plugin, pipe.output, **task.shape) as stream:
+    with Pipe(task.path) as pipe, engine.stream(task.plugin, pipe.output, **task.shape) as stream:
         for batch in stream.batches(copy=False):
             if look:
                 look(batch)
-    pipe.end()
     return stream
 
 
@@ -94,8 +131,9 @@ BODIES: Dict[str, Callable[..., Any]] = {"file": mapped, "pipe": streamed}
 
 
 def verify(engines: Dict[str, gm.Engine], task: Task) -> None:
-    """Ends the program unless all give the same bytes. Warms the engines, too."""
-    digests = {}
+    """Ends the program unless all give the same bytes, and results for as many records as are valid. Warms the
+    engines, too."""
+    digests, valid = {}, gm.datagen.read_manifest(task.path).valid
     for nodes, engine in engines.items():
         for source, body in BODIES.items():
             digest = hashlib.blake2b()
@@ -103,13 +141,13 @@ def verify(engines: Dict[str, gm.Engine], task: Task) -> None:
             digests[nodes, source] = digest.hexdigest()
             if report.input_bytes != task.path.stat().st_size:
                 sys.exit(f"{task.path.name}, nodes {nodes}, {source}: {report.input_bytes:,} bytes were read")
+            if report.emitted != valid:
+                sys.exit(f"{task.path.name}, nodes {nodes}, {source}: {report.emitted:,} results, not {valid:,}")
     if len(set(digests.values())) != 1:
         sys.exit(f"{task.path.name}: outputs differ: {digests}")
 
 
-def one_trial(
-    engines: Dict[str, gm.Engine], order: List[str], task: Task, cells: Dict[Tuple[str, str], Cell]
-) -> None:
+def one_trial(engines: Dict[str, gm.Engine], order: List[str], task: Task, cells: Cells) -> None:
     others = [pid for pid in processes.tree(os.getpid()) if pid != os.getpid()]
     for source, body in BODIES.items():
         for nodes in order:
@@ -123,7 +161,8 @@ def one_trial(
             given = None  # its memory serves the next
 
 
-def compare(name: str, folder: Path, arguments: argparse.Namespace) -> List[Dict[str, Any]]:
+def compare(table: sheet.Table, name: str, folder: Path, arguments: argparse.Namespace) -> Cells:
+    """Fills the table of rates; the cells are for the others."""
     path = folder / f"{name}.jsonl"
     gm.datagen.generate(name, path, records=max(1000, arguments.records // SHARES[name]))
     plugin = gm.Plugin("tokenize", config=f"{path}.vocab") if name == "tokenize" else name
@@ -137,71 +176,68 @@ def compare(name: str, folder: Path, arguments: argparse.Namespace) -> List[Dict
             )
             for nodes in NODES
         }
+        stack.enter_context(exclusive.machine())
         verify(engines, task)
         for trial in range(arguments.trials):
             shift = trial % len(NODES)  # none is always the first, or behind the same other
             one_trial(engines, [*NODES[shift:], *NODES[:shift]], task, cells)
     path.unlink()
-    return [row(name, source, nodes, cells) for source in SOURCES for nodes in NODES]
+    for source, nodes in cells:
+        add_rate(table, name, source, nodes, cells)
+    return cells
 
 
-def row(name: str, source: str, nodes: str, cells: Dict[Tuple[str, str], Cell]) -> Dict[str, Any]:
+def which(name: str, source: str, nodes: str, cell: Cell) -> sheet.Row:
+    return {"set": name, "source": source, "nodes": nodes, "workers": cell.reports[-1].workers}
+
+
+def add_rate(table: sheet.Table, name: str, source: str, nodes: str, cells: Cells) -> None:
     cell, base = cells[source, nodes], cells[source, ONE]
     ratios = sorted(one / other for one, other in zip(base.seconds, cell.seconds))
     cpu_ratios = [sum(one[:2]) / sum(other[:2]) for one, other in zip(base.used, cell.used)]
     told, seconds = cell.reports[-1], statistics.median(cell.seconds)
-    made = {
-        "set": name, "source": source, "nodes": nodes, "workers": told.workers,
-        "records": told.read, "bytes": told.input_bytes, "seconds": round(seconds, 6),
-        "records_per_s": round(told.read / seconds), "mb_per_s": round(told.input_bytes / seconds / 1e6),
-        "ratio": round(statistics.median(ratios), 4),
-        "ratio_quarter": round(ratios[len(ratios) // 4], 4),
-        "ratio_three_quarters": round(ratios[len(ratios) * 3 // 4], 4),
-        "cpu_ratio": round(statistics.median(cpu_ratios), 4),
-        "goal": GOALS.get(nodes),
-        "batches": statistics.median_low(each.batches for each in cell.reports),
-    }  # fmt: skip
-    for i, count in enumerate(COUNTS):
-        made[count] = round(statistics.median(used[i] for used in cell.used), 4)
-    made["caller_us_per_batch"] = round(made["caller_cpu_s"] / made["batches"] * 1e6, 3)
-    made["per_node"] = [of_node(i, cell.reports) for i in range(len(told.nodes))]
-    for place in PLACES:
-        made[f"batches_{place}"] = sum(node[place] for node in made["per_node"])
-    made["trial_seconds"] = [round(each, 6) for each in cell.seconds]
-    print(text(made), flush=True)
-    return made
-
-
-def of_node(node: int, reports: List[gm.Report]) -> Dict[str, Any]:
-    """Batches that the node's workers ran, of all trials together; files have no homes."""
-    each = [report.nodes[node] for report in reports]
-    made: Dict[str, Any] = {"node": node, "workers": each[0].workers, "batches": sum(one.batches for one in each)}
-    return made | {place: sum(getattr(one, f"batches_{place}") for one in each) for place in PLACES}
-
-
-def text(made: Dict[str, Any]) -> str:
-    goal = f" (goal {made['goal']:.2f})" if made["goal"] else ""
-    switches = "/".join(f"{made[count]:.0f}" for count in COUNTS[2:])
-    homes = "/".join(str(made[f"batches_{place}"]) for place in PLACES)
-    return (
-        f"{made['set']:<9} {made['source']} {made['nodes']:<8} {made['records_per_s'] / 1e6:7.3f} M/s"
-        f"   ratio {made['ratio']:.3f}{goal}, of CPU {made['cpu_ratio']:.3f}   CPU {made['caller_cpu_s']:.3f} + {made['workers_cpu_s']:.3f} s"
-        f"   switches {switches}   home/head/stolen {homes}"
+    table.add(
+        **which(name, source, nodes, cell),
+        records=told.read,
+        bytes=told.input_bytes,
+        seconds=seconds,
+        records_per_s=told.read / seconds,
+        mb_per_s=told.input_bytes / seconds / 1e6,
+        ratio=statistics.median(ratios),
+        ratio_quarter=ratios[len(ratios) // 4],
+        ratio_three_quarters=ratios[len(ratios) * 3 // 4],
+        cpu_ratio=statistics.median(cpu_ratios),
+        goal=GOALS.get(nodes),
+        all_seconds=[round(each, 6) for each in cell.seconds],
     )
 
 
-def write_csv(rows: List[Dict[str, Any]], path: Path) -> None:
-    """Without what has a value for each node or trial."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        names = [name for name, value in rows[0].items() if not isinstance(value, list)]
-        table = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
+def add_costs(table: sheet.Table, name: str, cells: Cells) -> None:
+    for (source, nodes), cell in cells.items():
+        medians = {count: statistics.median(used[i] for used in cell.used) for i, count in enumerate(COUNTS)}
+        batches = statistics.median_low(each.batches for each in cell.reports)
+        table.add(
+            **which(name, source, nodes, cell),
+            batches=batches,
+            **medians,
+            caller_us_per_batch=medians["caller_cpu_s"] / batches * 1e6,
+        )
+
+
+def add_homes(table: sheet.Table, name: str, cells: Cells) -> None:
+    """Of pipes, as batches of files have no homes, and of nodes that have workers."""
+    for (source, nodes), cell in cells.items():
+        for node, last in enumerate(cell.reports[-1].nodes if source == "pipe" else ()):
+            if not last.workers:
+                continue
+            each = [report.nodes[node] for report in cell.reports]
+            places = {f"batches_{place}": sum(getattr(one, f"batches_{place}") for one in each) for place in PLACES}
+            found = {**which(name, source, nodes, cell), "node": node, "workers": last.workers}
+            table.add(**found, batches=sum(one.batches for one in each), **places)
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = sheet.parser(__doc__)
     parser.add_argument("--records", type=int, default=4_000_000, help="light records; fewer of the others")
     parser.add_argument("--trials", type=int, default=15)
     parser.add_argument("--workers", type=int, default=2)
@@ -210,8 +246,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--batch-bytes", type=int, default=None, help="of each batch, instead of adapting")
     parser.add_argument("--isolation", choices=("process", "thread"), default="process")
     parser.add_argument("--tmpdir", type=Path, default=None, help="for the records")
-    parser.add_argument("--json", type=Path, default=None, help="keep the result in this file")
-    parser.add_argument("--csv", type=Path, default=None, help="and its rows in this one")
     arguments = parser.parse_args()
     arguments.sets = arguments.sets.split(",")
     if unknown := set(arguments.sets) - set(SHARES):
@@ -221,20 +255,21 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def main() -> Optional[int]:
+def main() -> int:
     arguments = parse_arguments()
-    print("switches: caller voluntary/involuntary/workers voluntary/involuntary, a run; batches: of all trials")
-    result: Dict[str, Any] = {
-        "command": "gristmill bench numa_overhead " + " ".join(sys.argv[1:]),
-        "environment": environment.describe(),
-    }
+    found = sheet.Sheet("numa_overhead", __doc__, arguments)
+    rates = found.table(
+        "rates", "Node configurations against one node", RATES,
+        "ratio: time of one node by that of the configuration; above 1 it takes less. How far \"1 again\", one node once"
+        " more, is from 1 is what the machine's noise does. Goal: @4 at least 0.97.",
+        [Bars(("set", "nodes"), "ratio", "ratio_quarter", "ratio_three_quarters", of="source")],
+    )  # fmt: skip
+    costs = found.table("costs", "CPU time and context switches of a run", COSTS, "Medians of the trials.",
+                        [Bars(("set", "nodes"), "caller_us_per_batch", of="source")])  # fmt: skip
+    homes = found.table("homes", "Where batches ran", HOMES, "Of a pipe, by nodes that have workers.")
     with tempfile.TemporaryDirectory(prefix="gristmill-nodes-", dir=arguments.tmpdir) as folder:
-        rows = [made for name in arguments.sets for made in compare(name, Path(folder), arguments)]
-    result["environment"]["load_after"] = round(os.getloadavg()[0], 2)
-    result["rows"] = rows
-    if arguments.csv:
-        write_csv(rows, arguments.csv)
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
-    return 0
+        all_cells = {name: compare(rates, name, Path(folder), arguments) for name in arguments.sets}
+    for add, table in ((add_costs, costs), (add_homes, homes)):
+        for name, cells in all_cells.items():
+            add(table, name, cells)
+    return found.finish()
