@@ -1,7 +1,5 @@
 """The published totals of the record sets, through generator, plugin and engine.
 
-    gristmill bench totals [--quick] [--sets medium,heavy] [--tmpdir DIR] [--json PATH]
-
 Generates the reference stream of each set up to each published number of records, maps its plugin
 over it, and compares with what is published: bytes and digest of the input, records in and out,
 valid ones. Prints every number beside the one expected; a difference is an error (exit code 1).
@@ -12,17 +10,17 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any, Dict, List, Tuple
 
 import gristmill as gm
 
-from . import environment
+from . import exclusive, sheet
+from .sheet import Bars, Column
 
 DROPPED = {  # records that the payload has no result for, by the length of the prefix
     "light": {20_000: 0, 50_000: 0, 100_000: 0, 200_000: 0, 500_000: 0, 1_000_000: 0, 5_000_000: 0},
@@ -45,6 +43,23 @@ SHA256 = {
     ("heavy", 5_000_000): "1091515f2ab7bcf9e710fc0afa316e3ece62e7dcf703e7c689c4168ba496ccdd",
 }
 QUICK_MAX = 100_000
+SHOWN = ("read", "lines out", "valid", "dropped")
+COLUMNS = [
+    Column("set", ""),
+    Column("records", "records", ",d", "of the reference stream", "same"),
+    *(
+        column
+        for what in SHOWN
+        for column in (
+            Column(what.replace(" ", "_"), what, ",d", "seen"),
+            Column(f"{what.replace(' ', '_')}_expected", "published", ",d", "as published"),
+        )
+    ),
+    Column("checks", "verdict", "", "of how many numbers that were compared, digests too"),
+    Column("generate_s", "generated s", ".1f", "seconds of the generator"),
+    Column("run_s", "run s", ".2f", "seconds of the run"),
+    Column("records_per_s", "records/s", ",.0f", "of that run, the only one", "higher"),
+]
 
 
 @dataclass
@@ -61,12 +76,11 @@ class Check:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = sheet.parser(__doc__)
     parser.add_argument("--quick", action="store_true", help=f"up to {QUICK_MAX:,} records")
     parser.add_argument("--sets", default=",".join(DROPPED), help="record sets, comma-separated")
     parser.add_argument("--workers", type=int, default=None, help="default: the usable CPUs")
     parser.add_argument("--tmpdir", default=None, help="where the records are generated")
-    parser.add_argument("--json", type=Path, default=None, help="keep the result in this file")
     arguments = parser.parse_args()
     arguments.sets = arguments.sets.split(",")
     if unknown := set(arguments.sets) - set(DROPPED):
@@ -80,7 +94,7 @@ def sha256(path: str) -> str:
             else hashlib.sha256(file.read()).hexdigest()
 
 
-def input_checks(name: str, records: int, path: str) -> list[Check]:
+def input_checks(name: str, records: int, path: str) -> List[Check]:
     manifest = gm.datagen.read_manifest(path)
     checks = [Check("generated", records, manifest.records),
               Check("generated valid", records - DROPPED[name][records], manifest.valid)]
@@ -91,14 +105,14 @@ def input_checks(name: str, records: int, path: str) -> list[Check]:
     return checks
 
 
-def run_checks(name: str, records: int, report: gm.Report, lines: int) -> list[Check]:
+def run_checks(name: str, records: int, report: gm.Report, lines: int) -> List[Check]:
     dropped = DROPPED[name][records]
     return [Check("read", records, report.read), Check("lines out", records, lines),
             Check("valid", records - dropped, report.emitted),
             Check("dropped", dropped, report.filtered), Check("failed", 0, report.failed)]
 
 
-def measure(name: str, records: int, path: str, engine: gm.Engine) -> tuple[list[Check], dict]:
+def measure(name: str, records: int, path: str, engine: gm.Engine) -> Tuple[List[Check], Dict[str, float]]:
     """Generates and maps so many records; what was checked, and the seconds of each part."""
     started = time.perf_counter()
     gm.datagen.generate(name, path, records=records, stream="reference")
@@ -111,44 +125,49 @@ def measure(name: str, records: int, path: str, engine: gm.Engine) -> tuple[list
         checks += run_checks(name, records, results.report, len(results))
         checks.append(Check("lines with a result", records - DROPPED[name][records],
                             sum(1 for line in results if line)))
-    return checks, {"generate_s": round(generated - started, 2),
-                    "run_s": round(report.wall_seconds, 3),
-                    "records_per_s": round(records / report.wall_seconds)}
+    return checks, {
+        "generate_s": generated - started,
+        "run_s": report.wall_seconds,
+        "records_per_s": records / report.wall_seconds,
+    }
 
 
-def print_row(name: str, records: int, checks: list[Check], took: dict) -> None:
-    """One line; each number as seen/expected, and what differs below it."""
+def add_row(table: sheet.Table, name: str, records: int, checks: List[Check], took: Dict[str, float]) -> int:
+    """How many numbers differ: each is named in the row's note."""
     by_name = {check.what: check for check in checks}
-    shown = "  ".join(f"{what} {by_name[what].seen:,}/{by_name[what].expected:,}"
-                      for what in ("read", "lines out", "valid", "dropped"))
+    seen: Dict[str, Any] = {}
+    for what in SHOWN:
+        seen[what.replace(" ", "_")] = by_name[what].seen
+        seen[f"{what.replace(' ', '_')}_expected"] = by_name[what].expected
     wrong = [check for check in checks if not check.right]
-    verdict = "NOT as published" if wrong else "as published"
-    print(f"{name:<6} {records:>9,}: {shown}  {verdict} ({len(checks)} numbers)  "
-          f"generated in {took['generate_s']:.1f} s, run in {took['run_s']:.2f} s", flush=True)
-    for check in wrong:
-        print(f"    {check.what}: expected {check.expected}, seen {check.seen}")
+    note = {"note": "; ".join(f"{check.what}: expected {check.expected}, seen {check.seen}" for check in wrong)}
+    table.add(
+        set=name,
+        records=records,
+        **seen,
+        checks=f"{'NOT as' if wrong else 'as'} published ({len(checks)} numbers)",
+        **took,
+        **(note if wrong else {}),
+        all_checks=[vars(check) for check in checks],
+    )
+    return len(wrong)
 
 
 def main() -> int:
     arguments = parse_arguments()
-    result = {"command": "gristmill bench totals " + " ".join(sys.argv[1:]),
-              "environment": environment.describe(), "rows": []}
-    started = time.perf_counter()
+    found = sheet.Sheet("totals", __doc__, arguments)
+    table = found.table("totals", "Published totals", COLUMNS,
+                        plots=[Bars(("records",), "records_per_s", of="set")])  # fmt: skip
+    wrong, started = 0, time.perf_counter()
     with tempfile.TemporaryDirectory(dir=arguments.tmpdir, prefix="gristmill-totals-") as folder, \
-            gm.Engine(workers=arguments.workers) as engine:
+            gm.Engine(workers=arguments.workers) as engine:  # fmt: skip
         path = os.path.join(folder, "records.jsonl")
         for name in arguments.sets:
             for records in DROPPED[name]:
-                if arguments.quick and records > QUICK_MAX:
-                    continue
-                checks, took = measure(name, records, path, engine)
-                print_row(name, records, checks, took)
-                seen = [vars(check) | {"right": check.right} for check in checks]
-                result["rows"].append({"set": name, "records": records, "checks": seen} | took)
-    wrong = sum(not check["right"] for row in result["rows"] for check in row["checks"])
-    result["wall_s"] = round(time.perf_counter() - started, 1)
-    print(f"{wrong or 'no'} difference{'s' if wrong > 1 else ''}, in {result['wall_s']:.0f} s")
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
-    return 1 if wrong else 0
+                if not arguments.quick or records <= QUICK_MAX:
+                    with exclusive.machine():
+                        checks, took = measure(name, records, path, engine)
+                    wrong += add_row(table, name, records, checks, took)
+    differences = f"{wrong or 'no'} difference{'s' if wrong > 1 else ''}"
+    print(f"{differences}, in {time.perf_counter() - started:.0f} s")
+    return found.finish(wrong=differences if wrong else "")
