@@ -45,6 +45,8 @@ class Column:
     better: str = ""
     """What ``compare`` makes of two results: "higher" or "lower" is better; "same": a setting, rows belong together
     when it is equal, as all texts have to be; "": it does not look."""
+    width: int = 9
+    """At least so many characters in print."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Table:
         return [written(row.get(column.name), column.show) for column in self.columns]
 
     def _widths(self) -> List[int]:
-        return [max(len(column.head), 9) for column in self.columns]
+        return [max(len(column.head), column.width) for column in self.columns]
 
     def _print_head(self) -> None:
         first, *others = (column.head for column in self.columns)

@@ -55,7 +55,7 @@ COLUMNS = [
             Column(f"{what.replace(' ', '_')}_expected", "published", ",d", "as published"),
         )
     ),
-    Column("checks", "verdict", "", "of how many numbers that were compared, digests too"),
+    Column("checks", "verdict", "", "of how many numbers that were compared, digests too", width=25),
     Column("generate_s", "generated s", ".1f", "seconds of the generator"),
     Column("run_s", "run s", ".2f", "seconds of the run"),
     Column("records_per_s", "records/s", ",.0f", "of that run, the only one", "higher"),

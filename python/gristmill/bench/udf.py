@@ -41,7 +41,7 @@ GOALS: Dict[str, Dict[str, float]] = {
 }
 COLUMNS = [
     Column("function", ""),
-    Column("subject", "subject".rjust(len(SUBJECTS["pool"]))),
+    Column("subject", "subject", width=20),
     Column("chunk", "chunk", ",d", "records that are handed over at a time: the best of those tried"),
     Column("records", "records", ",d", better="same"),
     *sheet.RATES,
