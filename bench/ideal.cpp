@@ -1,9 +1,10 @@
 // How close the engine comes to the loop that one would write by hand.
 //
-//     bench_ideal PLUGIN.so FILE [--workers 1,2] [--pairs 7] [--nodes 1,@2,@4] [--records N]
+//     bench_ideal PLUGIN.so FILE [--config TEXT] [--workers 1,2] [--pairs 7] [--nodes 1,@2,@4]
 //
 // For each worker count: pairs of runs, engine and loop in turn, on the same input and the same
-// plugin, then the medians and their ratio. One JSON object a line; rates in records/s.
+// plugin, then the medians and their ratio. One JSON object a line; rates in records/s, and the
+// seconds of every run.
 #include <gristmill/engine.hpp>
 
 #include <algorithm>
@@ -43,6 +44,7 @@ std::vector<std::string> split(const std::string &text) {
 struct Arguments {
     std::string plugin;
     std::string file;
+    std::string config; // of the plugin
     std::vector<std::string> workers = {"1", "2"};
     std::vector<std::string> nodes = {"1", "@2", "@4"};
     int pairs = 7;
@@ -64,13 +66,16 @@ Arguments parse(int count, char **values) {
             arguments.workers = split(value);
         else if (word == "--nodes")
             arguments.nodes = split(value);
+        else if (word == "--config")
+            arguments.config = value;
         else if (word == "--pairs")
             arguments.pairs = std::max(1, std::atoi(value.c_str()));
         else
             die("unknown option " + word);
     }
     if (plain.size() != 2)
-        die("usage: bench_ideal PLUGIN.so FILE [--workers 1,2] [--pairs 7] [--nodes 1,@2,@4]");
+        die("usage: bench_ideal PLUGIN.so FILE [--config TEXT] [--workers 1,2] [--pairs 7] "
+            "[--nodes 1,@2,@4]");
     arguments.plugin = plain[0];
     arguments.file = plain[1];
     return arguments;
@@ -98,33 +103,42 @@ Trial run_engine(Engine &engine, const Arguments &arguments,
                  Isolation isolation = Isolation::thread) {
     RunOptions options;
     options.isolation = isolation;
+    PluginSpec plugin{arguments.plugin};
+    plugin.config = arguments.config;
     const auto started = std::chrono::steady_clock::now();
-    Result<Results> results = engine.map(PluginSpec{arguments.plugin},
-                                         {arguments.file}, options);
+    Result<Results> results = engine.map(plugin, {arguments.file}, options);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
     if (!results)
         die(results.error().message);
     return {took.count(), results->report()};
 }
 
-void print_row(const Arguments &arguments, const std::string &workers, const char *subject,
+std::string listed(const std::vector<double> &values) {
+    std::string text;
+    for (const double value : values)
+        text += (text.empty() ? "" : ", ") + std::to_string(value);
+    return "[" + text + "]";
+}
+
+void print_row(const std::string &workers, const char *subject,
                const char *against, const Report &report, const std::vector<double> &ours,
                const std::vector<double> &theirs) {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < ours.size(); ++i)
         ratios.push_back(theirs[i] / ours[i]);
     const double seconds = median(ours);
-    std::printf("{\"plugin\": \"%s\", \"workers\": %s, \"subject\": \"%s\", \"against\": \"%s\", "
+    std::printf("{\"workers\": %s, \"subject\": \"%s\", \"against\": \"%s\", "
                 "\"records\": %llu, \"batch_bytes\": %llu, \"pairs\": %zu, "
                 "\"records_per_s\": %.0f, \"gb_per_s\": %.3f, \"against_records_per_s\": %.0f, "
-                "\"against_gb_per_s\": %.3f, \"ratio\": %.4f, \"ratio_of_pairs\": %.4f}\n",
-                arguments.plugin.c_str(), workers.c_str(), subject, against,
+                "\"against_gb_per_s\": %.3f, \"ratio\": %.4f, \"ratio_of_pairs\": %.4f, "
+                "\"all_seconds\": %s, \"against_all_seconds\": %s}\n",
+                workers.c_str(), subject, against,
                 static_cast<unsigned long long>(report.read),
                 static_cast<unsigned long long>(report.batch_bytes_median), ours.size(),
                 double(report.read) / seconds, double(report.input_bytes) / seconds / 1e9,
                 double(report.read) / median(theirs),
                 double(report.input_bytes) / median(theirs) / 1e9, median(theirs) / seconds,
-                median(ratios));
+                median(ratios), listed(ours).c_str(), listed(theirs).c_str());
     std::fflush(stdout);
 }
 
@@ -140,33 +154,43 @@ void pairs(int count, std::vector<double> &a, std::vector<double> &b,
     }
 }
 
-void compare_with_loop(const Arguments &arguments, const std::string &workers) {
-    Engine engine = make_engine(workers, "1");
-    run_engine(engine, arguments);
-    const Trial warm = run_engine(engine, arguments);
-    IdealLoop loop(arguments.plugin, arguments.file, warm.report.batch_bytes_median);
+struct Rival {
+    const char *name;
+    bench::Input input;
+    bool counts;
+};
+
+void compare_with_loop(const Arguments &arguments, const std::string &workers, IdealLoop &loop,
+                       Engine &engine, Isolation isolation, const Rival &rival) {
     const auto threads = static_cast<unsigned>(std::atoi(workers.c_str()));
-    struct Rival {
-        const char *name;
-        bench::Input input;
-        bool counts;
-    };
-    for (const auto &[name, input, counts] :
-         {Rival{"loop with pread", bench::Input::pread, true},
-          Rival{"loop with pread, batches without record_count", bench::Input::pread, false},
-          Rival{"loop over memory", bench::Input::memory, true}}) {
-        loop.count_records(counts);
-        loop.run(threads, input);
-        loop.run(threads, input);
-        if (loop.output_bytes() != warm.report.output_bytes)
-            die("loop and engine disagree: " + std::to_string(loop.output_bytes()) + " and " +
-                std::to_string(warm.report.output_bytes) + " bytes of output");
-        std::vector<double> ours;
-        std::vector<double> theirs;
-        pairs(arguments.pairs, ours, theirs,
-              [&] { return run_engine(engine, arguments).seconds; },
-              [&, input = input] { return loop.run(threads, input); });
-        print_row(arguments, workers, "engine", name, warm.report, ours, theirs);
+    const Trial warm = run_engine(engine, arguments, isolation);
+    loop.count_records(rival.counts);
+    loop.run(threads, rival.input);
+    loop.run(threads, rival.input);
+    if (loop.output_bytes() != warm.report.output_bytes)
+        die("loop and engine disagree: " + std::to_string(loop.output_bytes()) + " and " +
+            std::to_string(warm.report.output_bytes) + " bytes of output");
+    std::vector<double> ours;
+    std::vector<double> theirs;
+    pairs(arguments.pairs, ours, theirs,
+          [&] { return run_engine(engine, arguments, isolation).seconds; },
+          [&] { return loop.run(threads, rival.input); });
+    print_row(workers, isolation == Isolation::thread ? "threads" : "processes", rival.name,
+              warm.report, ours, theirs);
+}
+
+void compare_with_loops(const Arguments &arguments, const std::string &workers) {
+    Engine engine = make_engine(workers, "1");
+    for (const Isolation isolation : {Isolation::thread, Isolation::process}) {
+        run_engine(engine, arguments, isolation);
+        const Trial warm = run_engine(engine, arguments, isolation);
+        IdealLoop loop(arguments.plugin, arguments.config, arguments.file,
+                       warm.report.batch_bytes_median);
+        for (const Rival &rival :
+             {Rival{"loop with pread", bench::Input::pread, true},
+              Rival{"loop with pread, batches without record_count", bench::Input::pread, false},
+              Rival{"loop over memory", bench::Input::memory, true}})
+            compare_with_loop(arguments, workers, loop, engine, isolation, rival);
     }
 }
 
@@ -180,7 +204,7 @@ void compare_isolation(const Arguments &arguments, const std::string &workers) {
     pairs(arguments.pairs, ours, theirs,
           [&] { return run_engine(engine, arguments, Isolation::process).seconds; },
           [&] { return run_engine(engine, arguments, Isolation::thread).seconds; });
-    print_row(arguments, workers, "processes", "threads", warm.report, ours, theirs);
+    print_row(workers, "processes", "threads", warm.report, ours, theirs);
 }
 
 void compare_nodes(const Arguments &arguments, const std::string &workers) {
@@ -196,7 +220,7 @@ void compare_nodes(const Arguments &arguments, const std::string &workers) {
         pairs(arguments.pairs, ours, theirs,
               [&] { return run_engine(several, arguments).seconds; },
               [&] { return run_engine(one, arguments).seconds; });
-        print_row(arguments, workers, ("nodes " + nodes).c_str(), "one node", warm.report, ours,
+        print_row(workers, ("nodes " + nodes).c_str(), "one node", warm.report, ours,
                   theirs);
     }
 }
@@ -206,7 +230,7 @@ void compare_nodes(const Arguments &arguments, const std::string &workers) {
 int main(int count, char **values) {
     const Arguments arguments = parse(count, values);
     for (const std::string &workers : arguments.workers) {
-        compare_with_loop(arguments, workers);
+        compare_with_loops(arguments, workers);
         compare_isolation(arguments, workers);
         compare_nodes(arguments, workers);
     }

@@ -86,9 +86,9 @@ struct IdealLoop::Worker {
     static void fail(gm_output *, std::uint64_t, const char *) {}
 };
 
-IdealLoop::IdealLoop(const std::string &plugin_path, const std::string &file_path,
-                     std::uint64_t chunk_bytes)
-    : chunk_bytes_(chunk_bytes) {
+IdealLoop::IdealLoop(const std::string &plugin_path, const std::string &config,
+                     const std::string &file_path, std::uint64_t chunk_bytes)
+    : config_(config), chunk_bytes_(chunk_bytes) {
     library_ = ::dlopen(plugin_path.c_str(), RTLD_NOW | RTLD_LOCAL);
     plugin_ = library_ ? static_cast<const gm_plugin *>(::dlsym(library_, "gm_plugin")) : nullptr;
     fd_ = ::open(file_path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -116,7 +116,9 @@ IdealLoop::~IdealLoop() {
 double IdealLoop::run(unsigned threads, Input input) {
     while (workers_.size() < threads) {
         auto *worker = new Worker;
-        worker->state = plugin_->create ? plugin_->create("", &worker->host) : nullptr;
+        worker->state = plugin_->create ? plugin_->create(config_.c_str(), &worker->host) : nullptr;
+        if (plugin_->create && !worker->state)
+            throw std::runtime_error("the plugin does not take its configuration");
         worker->buffer_bytes = 2 * chunk_bytes_ + (std::uint64_t{1} << 20);
         worker->buffer = map_memory(worker->buffer_bytes, false);
         workers_.push_back(worker);
@@ -155,24 +157,39 @@ void IdealLoop::work(Worker &worker, Input input) {
         process_chunk(worker, i * chunk_bytes_, input);
 }
 
+// Reads from begin to the end of the record that reaches end; where what was read ends.
+std::uint64_t IdealLoop::load(Worker &worker, std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t loaded = begin;
+    std::uint64_t wanted = std::min(end + kOverReadBytes, file_bytes_);
+    while (true) {
+        const ssize_t got =
+            ::pread(fd_, worker.buffer + (loaded - begin), wanted - loaded, off_t(loaded));
+        if (got <= 0)
+            throw std::runtime_error("cannot read the input");
+        loaded += std::uint64_t(got);
+        const std::uint64_t from = end - 1 - begin;
+        if (loaded == file_bytes_ ||
+            (loaded >= end && std::memchr(worker.buffer + from, kDelimiter, loaded - begin - from)))
+            return loaded;
+        wanted = std::min({std::max(wanted, loaded + kOverReadBytes), file_bytes_,
+                           begin + worker.buffer_bytes});
+    }
+}
+
 void IdealLoop::process_chunk(Worker &worker, std::uint64_t begin, Input input) {
     const std::uint64_t end = std::min(begin + chunk_bytes_, file_bytes_);
     const std::uint64_t base = begin == 0 ? 0 : begin - 1;
-    std::uint64_t loaded = std::min(end + kOverReadBytes, file_bytes_);
-    const std::uint8_t *data = mapped_ + base;
-    if (input == Input::pread) {
-        const ssize_t got = ::pread(fd_, worker.buffer, loaded - base, off_t(base));
-        loaded = base + std::uint64_t(std::max<ssize_t>(got, 0));
-        data = worker.buffer;
-    }
+    const bool reads = input == Input::pread;
+    const std::uint64_t loaded = reads ? load(worker, base, end) : file_bytes_;
+    const std::uint8_t *data = reads ? worker.buffer : mapped_ + base;
     const auto find = [&](std::uint64_t from) -> std::uint64_t {
         const void *at = std::memchr(data + (from - base), kDelimiter, loaded - from);
         return at ? base + std::uint64_t(static_cast<const std::uint8_t *>(at) - data) : loaded;
     };
     const std::uint64_t first = begin == 0 ? 0 : find(base) + 1;
-    const std::uint64_t last = find(std::max(first, end - 1)) + 1;
     if (first >= end)
         return;
+    const std::uint64_t last = find(end - 1) + 1;
     gm_batch batch{};
     batch.struct_size = sizeof batch;
     batch.data = data + (first - base);

@@ -20,8 +20,9 @@ enum class Input : std::uint8_t {
 // thread is blocked meanwhile. No order, no errors, no accounting beyond the plugin's own.
 class IdealLoop {
   public:
-    IdealLoop(const std::string &plugin_path, const std::string &file_path,
-              std::uint64_t chunk_bytes);
+    // `config`: of the plugin. Chunks are longer than any record.
+    IdealLoop(const std::string &plugin_path, const std::string &config,
+              const std::string &file_path, std::uint64_t chunk_bytes);
     ~IdealLoop();
 
     // Whether batches carry their number of records, as the ABI says they do. Without, a loop is
@@ -38,8 +39,10 @@ class IdealLoop {
     struct Worker;
     void work(Worker &worker, Input input);
     void process_chunk(Worker &worker, std::uint64_t begin, Input input);
+    std::uint64_t load(Worker &worker, std::uint64_t begin, std::uint64_t end);
 
     const gm_plugin *plugin_ = nullptr;
+    std::string config_;
     void *library_ = nullptr;
     int fd_ = -1;
     std::uint64_t file_bytes_ = 0;

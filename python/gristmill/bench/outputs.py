@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List
 
 KINDS = ("csv", "json", "html")
-_PATH_OPTIONS = {*(f"--{kind}" for kind in KINDS), "--tmpdir", "--peers-folder", "--peers-python"}
+_PATH_OPTIONS = {*(f"--{kind}" for kind in KINDS), "--tmpdir", "--peers-folder", "--peers-python", "--program",
+                 "--plugins-folder"}  # fmt: skip
 
 
 def add_to(parser: Any) -> None:
