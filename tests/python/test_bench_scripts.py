@@ -1,5 +1,7 @@
 """The scripts in bench/ that generate, verify and count."""
 
+import csv
+import html.parser
 import json
 import re
 import subprocess
@@ -9,6 +11,15 @@ from pathlib import Path
 import pytest
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind(monkeypatch, tmp_path_factory):
+    """In a folder for temporary files of their own; nor do they wait for who measures on this machine."""
+    folder = tmp_path_factory.mktemp("tmp")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield
+    assert list(folder.iterdir()) == []
 
 
 def script(name, *arguments):
@@ -65,6 +76,64 @@ def test_totals_are_as_published(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+def check_files(kept):
+    """``kept``: the path of a result, without its ending. What CSV and HTML hold is what JSON does."""
+    found = json.loads(Path(f"{kept}.json").read_text())
+    assert found["schema"] == "gristmill-bench/1" and found["wrong"] == "" and found["tables"]
+    columns = [column for table in found["tables"] for column in table["columns"]]
+    assert all(column["better"] in ("", "higher", "lower", "same") for column in columns)
+    with open(f"{kept}.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert list(lines[0]) == ["table", *dict.fromkeys(column["name"] for column in columns), "note"]
+    rows = [{name: row.get(name) for name in lines[0]} for row in found["rows"]]
+    assert lines == [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
+    page = Page(Path(f"{kept}.html").read_text())
+    assert page.titles[:-1] == [table["title"] for table in found["tables"]] and page.open == []
+    for table in found["tables"]:
+        of_table = [row for row in found["rows"] if row["table"] == table["name"]]
+        names = {column["name"] for column in table["columns"]}
+        assert of_table and all(any(name in row for row in of_table) for name in names)
+    return found
+
+
+class Page(html.parser.HTMLParser):
+    """Its titles of the second rank, and what was begun and not ended."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.titles, self.open = [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "br", "link"):
+            self.open.append(tag)
+        if tag == "h2":
+            self.titles.append("")
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "h2":
+            self.titles[-1] += data
+
+
+def kept_by(folder, name, begin, arguments, says):
+    """The result of a benchmark, and of its files."""
+    kept = folder / f"{name}{len(begin)}"
+    files = [word for kind in ("csv", "json", "html") for word in (f"--{kind}", f"{kept}.{kind}")]
+    command = [sys.executable, *begin, *map(str, arguments), *files]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250, cwd=folder)
+    assert done.returncode == 0 and says in done.stdout, done.stdout + done.stderr
+    found = check_files(kept)
+    assert re.match(rf"gristmill bench {name}( |$)", found["command"]) and found["rows"]
+    return found
+
+
 @pytest.mark.parametrize(
     "name, arguments, says",
     [
@@ -72,19 +141,41 @@ def test_totals_are_as_published(tmp_path, name):
         ("batch_shape", ["--records", 4000, "--trials", 1], "tokenize"),
         ("streaming", ["--records", 4000, "--trials", 1, "--trickle", 20], "cat|dd"),
         ("numa_overhead", ["--records", 4000, "--trials", 2, "--sets", "light,tokenize"], "@8"),
-        ("udf", ["--records", 2000, "--trials", 1, "--only", "light", "--only", "tokenize"], "executor"),
+        ("udf", ["--records", 2000, "--trials", 1, "--only", "light", "--only", "tokenize"], "ProcessPoolExecutor"),
+        ("totals", ["--quick", "--sets", "light"], "as published ("),
     ],
 )
 def test_benchmarks_run_from_the_clone_and_from_the_package(tmp_path, name, arguments, says):
-    outputs = []
-    for begin in [[str(BENCH / f"{name}.py")], ["-m", "gristmill", "bench", name]]:
-        kept = tmp_path / f"{len(outputs)}.json"
-        command = [sys.executable, *begin, *map(str, arguments), "--json", str(kept)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=250, cwd=tmp_path)
-        assert done.returncode == 0 and says in done.stdout, done.stdout + done.stderr
-        outputs.append(json.loads(kept.read_text()))
-        assert outputs[-1]["command"].startswith(f"gristmill bench {name} ") and outputs[-1]["rows"]
-    assert outputs[0]["environment"]["commit"] != "unknown" == outputs[1]["environment"]["commit"]
+    clone = kept_by(tmp_path, name, [str(BENCH / f"{name}.py")], arguments, says)
+    package = kept_by(tmp_path, name, ["-m", "gristmill", "bench", name], arguments, says)
+    assert clone["environment"]["commit"] != "unknown" == package["environment"]["commit"]
+
+
+@pytest.mark.parametrize(
+    "name, program, arguments, says",
+    [
+        ("ideal", "bench_ideal", ["--records", 4000, "--pairs", 1, "--workers", 1, "--sets", "light,heavy,tokenize,identity"], "memory"),
+        ("kernels", "bench_kernels", ["--sets", "light", "--repetitions", 2, "--min-time", 0.01], "simdjson"),
+        ("ring", "bench_ring", ["--only", "cycle,small,budget", "--repetitions", 2, "--min-time", 0.001], "budget/recount"),
+    ],
+)  # fmt: skip
+def test_compiled_benchmarks_are_run(tmp_path, name, program, arguments, says):
+    folder = BENCH.parent / "build" / "release" / "bench"
+    if not (folder / program).exists():
+        pytest.skip(f"there is no release build with {program}; scripts/setup makes one")
+    clone = kept_by(tmp_path, name, [str(BENCH / f"{name}.py")], arguments, says)
+    begin = ["-m", "gristmill", "bench", name, "--program", str(folder)]
+    package = kept_by(tmp_path, name, begin, arguments, says)
+    assert str(folder) not in package["command"] and len(package["rows"]) == len(clone["rows"])
+
+
+@pytest.mark.parametrize("name", ["ideal", "kernels", "ring"])
+def test_a_missing_program_is_named(tmp_path, name):
+    for options, says in [([], "does not come with the package"), (["--program", "nothing"], "there is no program")]:
+        command = [sys.executable, "-m", "gristmill", "bench", name, *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        assert done.returncode == 2 and says in done.stderr and "--program PATH" in done.stderr, done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def result(folder, name, **changes):
