@@ -14,6 +14,9 @@ _NAMES = {
     "startup": "from a call to its first record, cold and warm",
     "batch_shape": "batches of a fixed number of records, against those that adapt",
     "numa_overhead": "what logical nodes cost on one socket",
+    "ideal": "the engine against a loop written by hand; needs the build of a clone, as the next two do",
+    "kernels": "the payloads and the generator alone",
+    "ring": "the batch ring alone",
     "compare": "two results of the study, or of one of these, side by side",
 }
 
