@@ -25,6 +25,7 @@ from .sheet import Bars, Column
 SHARES = {"light": 1, "medium": 4, "heavy": 10, "tokenize": 30, "identity": 1}  # files of about one size
 GOAL = 0.97
 PREAD = "loop with pread"
+SHORT = {PREAD: "pread", "loop with pread, batches without record_count": "uncounted", "loop over memory": "memory"}
 COLUMNS = [
     Column("set", ""),
     Column("workers", "workers", ",d", better="same"),
@@ -57,6 +58,7 @@ def found_of(program: Path, plugin: str, path: Path, config: str, arguments: arg
 def row_of(name: str, said: Dict[str, Any]) -> sheet.Row:
     ratios = [other / ours for ours, other in zip(said["all_seconds"], said["against_all_seconds"])]
     row = {"set": name, **said, "subject": f"gristmill, {said['subject']}", "ratio_min": min(ratios), "ratio_max": max(ratios)}
+    row["bar"] = f"{said['workers']} {said['subject']}, {SHORT.get(said['against'], said['against'])}"
     return {**row, "goal": GOAL} if said["against"] == PREAD and name != "identity" else row
 
 
@@ -110,7 +112,7 @@ def main() -> int:
     program = programs.find("bench_ideal", arguments.program)
     found = sheet.Sheet("ideal", __doc__, arguments)
     loops = found.table("loops", "The engine against a loop written by hand", LOOPS, plots=[
-        Bars(("subject", "workers", "against"), "ratio_of_pairs", "ratio_min", "ratio_max", of="set")])  # fmt: skip
+        Bars(("bar",), "ratio_of_pairs", "ratio_min", "ratio_max", of="set")])  # fmt: skip
     engines = found.table("engines", "The engine against itself: processes and threads, nodes and one node", COLUMNS)
     with tempfile.TemporaryDirectory(prefix="gristmill-ideal-") as folder:
         for row in [row for name in arguments.sets for row in compare(loops, name, program, Path(folder), arguments)]:

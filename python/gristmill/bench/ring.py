@@ -53,9 +53,9 @@ BUDGET = [
 ]
 TABLES: Tuple[Tuple[Sequence[str], str, str, Sequence[Column], Sequence[sheet.Plot]], ...] = (
     (("cycle", "steals"), "cycles", "The four steps of a batch, one thread", CYCLES,
-     [Bars(("workers", "nodes"), "batch_ns", "batch_ns_min", "batch_ns_max", of="group")]),
+     [Lines("workers", "batch_ns", "line", of="group", logarithmic=True)]),
     (("small", "sleeping"), "claims", "A publisher and threads that claim", CLAIMS,
-     [Lines("claimers", "claims_per_s", "nodes", of="group")]),
+     [Lines("claimers", "claims_per_s", "line", of="group", logarithmic=True)]),
     (("budget",), "budget", "May the next batch be published", BUDGET,
      [Bars(("in_flight",), "ns", "ns_min", "ns_max", of="group")]),
 )  # fmt: skip
@@ -89,6 +89,8 @@ def row_of(name: str, trials: List[Dict[str, Any]], columns: Sequence[Column]) -
             row[figure] = statistics.median(seen)
             if f"{figure}_min" in names:
                 row.update({f"{figure}_min": min(seen), f"{figure}_max": max(seen), f"all_{figure}": seen})
+    if "nodes" in row:
+        row["line"] = f"{row['nodes']} node{'' if row['nodes'] == 1 else 's'}"
     return {**dict.fromkeys(names), **row}
 
 

@@ -193,6 +193,7 @@ def compare_upper(table: sheet.Table, folder: Path, kept: bool, arguments: argpa
             **sheet.rates(records, seconds),
             ratio=statistics.median(seconds) / ours,
             goal=20 if name == best else None,
+            bar=f"executor, chunks of {chunk}" if chunk else "gristmill, stream",
         )
 
 
@@ -260,7 +261,7 @@ def main() -> int:
         for name in SHARES:
             compare(table, name, Path(folder), arguments)
         table = found.table("upper", "bytes.upper, a function of batches by stream", UPPER, plots=[
-            Bars(("subject", "chunk"), "records_per_s", "records_per_s_min", "records_per_s_max", of="kept")])  # fmt: skip
+            Bars(("bar",), "records_per_s", "records_per_s_min", "records_per_s_max", of="kept")])  # fmt: skip
         for kept in (False, True):
             compare_upper(table, Path(folder), kept, arguments)
         latency(found.table("latency", "Records that come one by one, 3 ms apart", LATENCY), arguments)
