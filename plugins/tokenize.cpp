@@ -15,6 +15,7 @@
 
 #include <gristmill/plugin.hpp>
 
+#include "file_stock.hpp"
 #include "json_format.hpp"
 #include "json_scan.hpp"
 #include "json_strict.hpp"
@@ -31,7 +32,7 @@ constexpr std::size_t tokens_min = 20;
 constexpr std::size_t tokens_max = 1000;
 constexpr double diversity_min = 0.1;
 
-/// Takes texts apart into tokens.
+/// Takes texts apart into tokens. What it has learned of one text changes nothing in what it says of others.
 class Tokenizer {
   public:
     explicit Tokenizer(const std::string &path) : table_(read_vocabulary(path)) {}
@@ -81,10 +82,12 @@ class Tokenizer {
     std::size_t distinct_ = 0;
 };
 
+FileStock<Tokenizer> idle_tokenizers; // reading a vocabulary takes as long as some hundred documents
+
 class Tokenize {
   public:
     explicit Tokenize(std::string_view config)
-        : strict_only_(config.starts_with(strict_prefix)), tokenizer_(path_in(config)) {}
+        : strict_only_(config.starts_with(strict_prefix)), tokenizer_(idle_tokenizers, path_in(config)) {}
 
     void process(const plugin::Batch &batch, plugin::Output &output) {
         walk_records(*this, strict_only_, batch, output);
@@ -118,14 +121,14 @@ class Tokenize {
     void finish(plugin::Output &output) {
         using namespace json;
         constexpr std::size_t rest_bytes_max = 150;
-        tokenizer_.split(text_);
-        const std::size_t tokens = tokenizer_.size(), distinct = tokenizer_.distinct();
+        tokenizer_->split(text_);
+        const std::size_t tokens = tokenizer_->size(), distinct = tokenizer_->distinct();
         const double diversity = static_cast<double>(distinct) / static_cast<double>(tokens);
         if (tokens < tokens_min || tokens > tokens_max || diversity < diversity_min)
             return output.filter(plugin::Leave::blank);
-        char *out = output.start(tokenizer_.bytes_max() + rest_bytes_max + copy_slack);
+        char *out = output.start(tokenizer_->bytes_max() + rest_bytes_max + copy_slack);
         out = print_text(print_literal(out, "{\"doc_id\":"), id_);
-        out = tokenizer_.print(print_literal(out, ",\"tokens\":[")) - 1; // over the last comma
+        out = tokenizer_->print(print_literal(out, ",\"tokens\":[")) - 1; // over the last comma
         out = print_integer(print_literal(out, "],\"n_tokens\":"), tokens);
         out = print_integer(print_literal(out, ",\"n_unique\":"), distinct);
         out = print_rounded_to_4(print_literal(out, ",\"diversity\":"), diversity);
@@ -154,7 +157,7 @@ class Tokenize {
 
     const bool strict_only_;
     json::StrictParser parser_;
-    Tokenizer tokenizer_;
+    const FileStock<Tokenizer>::Loan tokenizer_;
     std::array<char, json::number_bytes_max + json::copy_slack> id_text_;
     std::string kept_; // the text of a record that was read strictly
 

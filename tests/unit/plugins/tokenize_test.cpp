@@ -1,4 +1,7 @@
 // The tokenize payload: words to ids, and the vocabulary.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -161,6 +164,58 @@ TEST(Tokenize, ExplainsABadVocabulary) {
              {"1\ta\n1\tb\n", "line 2: the id stands there twice"}})
         EXPECT_NE(explanation(vocabulary_file(lines)).find(fault), std::string::npos) << fault;
     EXPECT_TRUE(PluginHost(path, vocabulary_file("2147483647\ta").c_str()).ok());
+}
+
+// A vocabulary that was read stays for the next state, as long as the file is the same.
+
+void write_vocabulary(const std::string &file, const std::string &lines, int hours_ago) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << lines;
+    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() -
+                                               std::chrono::hours(hours_ago));
+}
+
+/// The first token that a new state gives to "dog" and "cats", which it has to take apart.
+std::string tokens_in(const std::string &file) {
+    PluginHost host(path, file.c_str());
+    if (!host.ok())
+        return host.explanation();
+    const Outcome outcome = host.run({document("dog cats" + filling)}, Framing::u32());
+    const std::string output = Framing::u32().split(outcome.output).at(0);
+    const std::size_t begin = output.find('[') + 1;
+    return output.substr(begin, output.find(",5,", begin) - begin);
+}
+
+TEST(Tokenize, NextStatesSayTheSame) {
+    const std::string file = vocabulary_file("");
+    write_vocabulary(file, vocabulary, 1);
+    const std::string first = tokens_in(file);
+    EXPECT_EQ(first, "3,2,6");
+    for (int state = 0; state < 3; ++state)
+        EXPECT_EQ(tokens_in(file), first);
+    PluginHost one(path, file.c_str()), other(path, file.c_str()); // two at a time
+    EXPECT_EQ(tokens_in(file), first);
+    EXPECT_EQ(one.run({document(filling)}, Framing::u32()),
+              other.run({document(filling)}, Framing::u32()));
+}
+
+TEST(Tokenize, NextStatesReadAVocabularyThatChanged) {
+    const std::string file = vocabulary_file("");
+    std::string changed = vocabulary;
+    changed[changed.find("3\tdog")] = '9'; // as many bytes
+    write_vocabulary(file, vocabulary, 2);
+    EXPECT_EQ(tokens_in(file), "3,2,6");
+    write_vocabulary(file, changed, 1);
+    EXPECT_EQ(tokens_in(file), "9,2,6");
+    for (int round = 0; round < 20; ++round) { // just written, as often as a clock's tick has room for
+        std::ofstream(file, std::ios::binary | std::ios::trunc) << vocabulary;
+        EXPECT_EQ(tokens_in(file), "3,2,6");
+        std::ofstream(file, std::ios::binary | std::ios::trunc) << changed;
+        EXPECT_EQ(tokens_in(file), "9,2,6");
+    }
+    write_vocabulary(file, vocabulary, 1);
+    EXPECT_EQ(tokens_in(file), "3,2,6");
+    std::filesystem::remove(file);
+    EXPECT_NE(tokens_in(file).find("No such file"), std::string::npos);
 }
 
 } // namespace
