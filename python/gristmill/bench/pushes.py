@@ -79,7 +79,9 @@ def through_descriptor(
     return took, ended - started, output
 
 
-def through_items(consume: Callable[[gm.Engine, Iterator[bytes]], bytes], engine: Callable[[], Any], text: Text) -> Trial:
+def through_items(
+    consume: Callable[[gm.Engine, Iterator[bytes]], bytes], engine: Callable[[], Any], text: Text
+) -> Trial:
     """A push is the time from an item that was given to the wish for the next one."""
     took, now = array("d"), time.perf_counter
 

@@ -13,6 +13,7 @@ _NAMES = {
     "streaming": "pipes against files, and results while workers run",
     "startup": "from a call to its first record, cold and warm",
     "latency": "a call of a kept engine, a cold start, a push into a stream",
+    "transport": "round trips of a message: file, mmap, pipe, ZeroMQ, the batch ring",
     "batch_shape": "batches of a fixed number of records, against those that adapt",
     "numa_overhead": "what logical nodes cost on one socket",
     "ideal": "the engine against a loop written by hand; needs the build of a clone, as the next two do",
