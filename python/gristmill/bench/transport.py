@@ -22,7 +22,7 @@ of the ring three: ingress, the worker, and who takes. Counted by strace -c over
 pipe has 4 calls of the kernel (2 write, 2 read), the ring 9 (1 write, 2 read of which one finds nothing, 1 poll, 4 of
 futex, 1 getpid). Profiled by perf on two virtual cores, these were idle for 57 % of the ring's time and 74 % of the
 pipe's: both wait for a core that sleeps to wake. 22 of the ring's other 43 % were spent sending those wake-ups, and
-below 1 % in its own code. Where two share a core, a wake-up costs a tenth: then the pipe's median falls far below its
+2 in its own code. Where the two share a core, a wake-up costs much less: then a pipe's median falls far below its
 others, and the range says so. A map() adds a whole run: opening, dividing, a report, results with their memory.
 """
 
