@@ -38,7 +38,7 @@ import gristmill as gm
 from . import exclusive, percentiles, sheet
 from .sheet import Bars, Column
 from .table import size as written_size
-from .transports import WAYS, Exchange, NotInstalled
+from .transports import WAYS, Exchange, NotInstalled, Way
 
 COLUMNS = [
     Column("subject", ""),
@@ -61,6 +61,7 @@ class Messages:
     """Of one size, each different from all before."""
 
     def __init__(self, size: int) -> None:
+        self.size = size
         self._rest = bytes(at * 7 % 256 for at in range(size - 8))  # any bytes, delimiters too
         self._next = 0
 
@@ -82,21 +83,22 @@ def repetition(name: str, exchange: Exchange, messages: Messages, count: int) ->
     return took
 
 
+def open_and_repeat(name: str, way: Way, messages: Messages, arguments: argparse.Namespace) -> List[List[float]]:
+    with way(messages.size) as exchange:
+        repetition(name, exchange, messages, arguments.warm)
+        return [repetition(name, exchange, messages, arguments.iterations) for _ in range(arguments.repetitions)]
+
+
 def measure(found: sheet.Sheet, size: int, arguments: argparse.Namespace) -> Dict[str, Any]:
     """For each way its repetitions, or why there are none."""
     seen: Dict[str, Any] = {name: [] for name in WAYS}
     messages = Messages(size)
-    for turn in range(arguments.turns):
-        with exclusive.machine():
+    with exclusive.machine():
+        for turn in range(arguments.turns):
             for name, way in WAYS.items():
                 found.say(f"{written_size(size)}, turn {turn + 1} of {arguments.turns}: {name}")
                 try:
-                    with way(size) as exchange:
-                        repetition(name, exchange, messages, arguments.warm)
-                        seen[name] += [
-                            repetition(name, exchange, messages, arguments.iterations)
-                            for _ in range(arguments.repetitions)
-                        ]
+                    seen[name] += open_and_repeat(name, way, messages, arguments)
                 except NotInstalled as missing:
                     seen[name] = str(missing)
     return seen
