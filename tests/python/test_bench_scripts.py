@@ -140,6 +140,8 @@ def kept_by(folder, name, begin, arguments, says):
         ("startup", ["--calls", 2], "cold, processes"),
         ("batch_shape", ["--records", 4000, "--trials", 1], "tokenize"),
         ("streaming", ["--records", 4000, "--trials", 1, "--trickle", 20], "cat|dd"),
+        ("record_size", ["--sizes", "1,300", "--records", 2000, "--calls", 3, "--trials", 1], "gristmill kept pipe"),
+        ("codecs", ["--shapes", "nested dict", "--scale", 0.01, "--trials", 1], "gristmill json"),
         ("numa_overhead", ["--records", 4000, "--trials", 2, "--sets", "light,tokenize"], "@8"),
         ("udf", ["--records", 2000, "--trials", 1, "--only", "light", "--only", "tokenize"], "ProcessPoolExecutor"),
         ("totals", ["--quick", "--sets", "light"], "as published ("),

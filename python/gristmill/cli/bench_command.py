@@ -15,6 +15,8 @@ _NAMES = {
     "latency": "a call of a kept engine, a cold start, a push into a stream",
     "transport": "round trips of a message: file, mmap, pipe, ZeroMQ, the batch ring",
     "batch_shape": "batches of a fixed number of records, against those that adapt",
+    "record_size": "records of 1 B to 64 KiB, beside libzmq",
+    "codecs": "objects to workers and back, by codec, beside ProcessPoolExecutor",
     "numa_overhead": "what logical nodes cost on one socket",
     "ideal": "the engine against a loop written by hand; needs the build of a clone, as the next two do",
     "kernels": "the payloads and the generator alone",
