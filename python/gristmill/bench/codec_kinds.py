@@ -116,10 +116,10 @@ class Shape(NamedTuple):
 
 
 SHAPES: Dict[str, Shape] = {
-    "integer": Shape(lambda draw: draw.getrandbits(40), 200_000),
-    "small dict": Shape(_small, 100_000),
+    "integer": Shape(lambda draw: draw.getrandbits(40), 100_000),
+    "small dict": Shape(_small, 50_000),
     "nested dict": Shape(_nested, 10_000),
-    "1,000 floats": Shape(lambda draw: [draw.random() for _ in range(1000)], 3_000),
+    "1,000 floats": Shape(lambda draw: [draw.random() for _ in range(1000)], 2_000),
     "table of 1,000 rows": Shape(lambda draw: [_small(draw) for _ in range(1000)], 100),
     "200 KB document": Shape(_document, 300),
 }

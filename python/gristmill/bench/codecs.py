@@ -9,7 +9,8 @@ Through workers: the caller has a list of objects and gets the equal list back; 
 object in between.
 
     executor         ProcessPoolExecutor.map() with its own pickling; of several chunk sizes the best counts
-    gristmill        objects as items: pickled by gristmill, a batch at a time
+    gristmill        objects as items: pickled by gristmill, each by itself, where the executor pickles a chunk at
+                     once, so that what its objects share (the keys of dicts) is written once
     gristmill CODEC  the caller encodes, and gives bytes as items, which need no pickling and no framing, so that
                      any byte may be in them; a Python function in the worker decodes and encodes again; the caller
                      decodes. Twice the codec's work of the two above, whose workers do the same unseen.
@@ -50,8 +51,8 @@ IN_PROCESS = [
     Column("decode_mb_per_s", "MB/s", ",.0f", "10^6 encoded bytes"),
 ]
 THROUGH = [
-    SHAPE,
-    Column("subject", "subject"),
+    Column("subject", ""),
+    Column("shape", "shape".rjust(19)),
     Column("objects", "objects", ",d", "of one trial"),
     Column("objects_per_s", "objects/s", ",.0f", "there and back, median of the trials"),
     Column("objects_per_s_min", "min", ",.0f", "slowest trial"),
@@ -177,8 +178,8 @@ def through_workers(
             table.add(shape=shape, subject=name, note="wrong: other objects came back")
             continue
         table.add(
-            shape=shape,
             subject=name,
+            shape=shape,
             objects=len(values),
             **rates("objects_per_s", len(values), seconds),
             ratio=base / statistics.median(seconds),
