@@ -195,13 +195,12 @@ def measure(found: sheet.Sheet, arguments: argparse.Namespace) -> List[str]:
     away = found.table("through_workers", "Through workers and back", THROUGH, plots=[
         Bars(("subject",), "objects_per_s", "objects_per_s_min", "objects_per_s_max", "shape")])  # fmt: skip
     wrong: List[str] = []
-    for shape in arguments.shapes or SHAPES:
-        count = max(2, int(SHAPES[shape].count * arguments.scale))
-        values = codec_kinds.objects(shape, count)
-        codecs = {name: kind.make(values[0]) for name, kind in KINDS.items() if not codec_kinds.missing(kind)}
-        with exclusive.machine():
+    with exclusive.machine():  # one turn for all, of about two minutes: codecs are compared across shapes, too
+        for shape in arguments.shapes or SHAPES:
+            values = codec_kinds.objects(shape, max(2, int(SHAPES[shape].count * arguments.scale)))
+            codecs = {name: kind.make(values[0]) for name, kind in KINDS.items() if not codec_kinds.missing(kind)}
             found.say(f"{shape}, in process")
-            wrong += in_process(alone, shape, codecs, values[: max(2, count // 10)], arguments.trials)
+            wrong += in_process(alone, shape, codecs, values[: max(2, len(values) // 10)], arguments.trials)
             found.say(f"{shape}, through workers")
             wrong += through_workers(away, shape, codecs, values, arguments)
     for name, kind in KINDS.items():
