@@ -22,6 +22,8 @@ _NAMES = {
     "kernels": "the payloads and the generator alone",
     "ring": "the batch ring alone",
     "compare": "two results of the study, or of one of these, side by side",
+    "faults": "what deaths of workers, failing records, and records that kill or hang cost",
+    "compare": "two results of the study, side by side",
 }
 
 
