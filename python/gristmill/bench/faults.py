@@ -226,13 +226,13 @@ def isolation(table: sheet.Table, bench: Bench) -> None:
 def _isolated(table: sheet.Table, bench: Bench, subject: Subject, jobs: Tuple[Job, Job], labels: Dict[str, Any],
               options: Dict[str, Any]) -> None:  # fmt: skip
     passes = "retry_exceptions" in options
-    kind = gm.PayloadTimeout if "timeout" in options else gm.WorkerCrashed
+    kind = "PayloadTimeout" if "timeout" in options else "WorkerCrashed"
     seen = []
 
     def check(results: gm.Results) -> None:
         what = f"{subject.name}, {labels['fault']}"
         require(bytes(results) == (jobs[1].output if passes else jobs[1].output_without), f"{what}: wrong output")
-        errors = [(type(error), error.index) for error in results.errors]
+        errors = [(error.kind, error.index) for error in results.errors]
         require(errors == ([] if passes else [(kind, jobs[1].marked[0])]), f"{what}: {errors}")
         seen.append(results.report.worker_deaths)
 

@@ -15,12 +15,12 @@ import time
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List
 
 from ..engine import Engine
 from ..payload import Plugin
 from ..stream import Stream
-from . import exclusive, plan, processes, reference
+from . import plan, reference, watching
 from .inputs import prepare
 from .table import size
 from .task import PLUGIN, Output, Task, counted
@@ -52,18 +52,9 @@ def _items() -> Iterator[bytes]:
 def _watch(source: str, task: Task, seconds: float, expected: Dict[str, Any]) -> Dict[str, Any]:
     spec = {"source": source, "plugin": task.plugin_name, "config": task.plugin_config, "path": task.input.path,
             "workers": task.workers, "seconds": seconds}  # fmt: skip
-    command = [sys.executable, "-m", "gristmill.bench.slow_consumer", json.dumps(spec)]
-    pipe = subprocess.PIPE
-    with exclusive.machine(), subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as child:
-        assert child.stdin is not None and child.stdout is not None
-        if child.stdout.readline() != "idle\n":
-            raise RuntimeError(f"the stream of {source} did not begin")
-        idle = processes.memory_bytes(child.pid)
-        child.stdin.close()
-        samples = _look(child, idle)
-        found = json.loads(child.stdout.readline())
+    seen = watching.watch("slow_consumer", spec, f"the stream of {source}", _LOOK_SECONDS)
+    found = seen.found
     limit = _MEMORY + 16 * _MIB + 4 * _MIB * task.workers
-    growth = max(sample[1] for sample in samples)
     exact = all(found[name] == expected[name] for name in ("total", "valid", "digest"))
     of_set = {"set": task.input.set, "records": task.input.records, "bytes": task.input.bytes}
     of_items = {"set": "", "records": _ITEMS, "bytes": _ITEMS * _ITEM_BYTES}
@@ -72,25 +63,15 @@ def _watch(source: str, task: Task, seconds: float, expected: Dict[str, Any]) ->
         "source": source,
         "workers": task.workers,
         "memory": _MEMORY,
-        "idle_bytes": idle,
-        "growth_bytes": growth,
+        "idle_bytes": seen.idle_bytes,
+        "growth_bytes": seen.growth_bytes,
         "limit_bytes": limit,
-        "within": growth < limit,
+        "within": seen.growth_bytes < limit,
         "slow_seconds": seconds,
-        "samples": samples,
+        "samples": seen.samples,
         "exact": exact,
         **{name: found[name] for name in ("total", "valid", "digest", "output_bytes", "wall_s")},
     }
-
-
-def _look(child: "subprocess.Popen[str]", idle: int) -> List[Tuple[float, int]]:
-    begun, samples = time.monotonic(), []
-    while child.poll() is None:
-        now = processes.memory_bytes(child.pid)
-        if child.poll() is None and now:
-            samples.append((round(time.monotonic() - begun, 3), now - idle))
-        time.sleep(_LOOK_SECONDS)
-    return samples or [(0.0, 0)]
 
 
 def words(stream: Dict[str, Any]) -> str:
@@ -121,8 +102,7 @@ def consume(spec: Dict[str, Any]) -> Dict[str, Any]:
         else:
             payload = Plugin(spec["plugin"], config=spec["config"] or None)
             engine.run(payload, "/dev/null", **options)
-        print("idle", flush=True)
-        sys.stdin.read()
+        watching.ready()
         begun = time.perf_counter()
         with _opened(spec) as source, engine.stream(payload, source, **options) as stream:
             output = Output()
