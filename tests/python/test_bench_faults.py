@@ -25,7 +25,7 @@ def test_a_small_run(tmp_path):
     rows = {name: [row for row in result["rows"] if row["table"] == name] for name in ("deaths", "failing", "isolation", "lost")}
     assert len(rows["deaths"]) == 12 and {row["deaths"] for row in rows["deaths"]} == {2}
     assert len(rows["failing"]) == 40
-    assert {row["fault"].partition(",")[0] for row in rows["isolation"]} == {"poison", "hang", "fails once"}
+    assert {row["fault"].partition(",")[0] for row in rows["isolation"]} == {"SIGSEGV", "SIGKILL", "hang", "fails once"}
     assert [row["outcome"] for row in rows["lost"]] == ["complete", "breaks, redone", "hangs"]
 
 

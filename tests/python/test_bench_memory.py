@@ -30,7 +30,7 @@ def test_small_jobs_are_measured(tmp_path):
 
 @pytest.mark.parametrize(
     "growth, digest, verdict",
-    [(87 * MIB, "", "within"), (88 * MIB, "", "BEYOND"), (MIB, "another", "WRONG OUTPUT")],
+    [(87 * MIB, "", "within"), (88 * MIB, "", "BEYOND"), (4 * MIB, "another", "WRONG OUTPUT")],
 )
 def test_growth_and_output_are_judged(tmp_path, monkeypatch, capsys, growth, digest, verdict):
     arguments = Namespace(sizes=[0.1], memory=[64], workers=2, slow_seconds=0, csv=None, json=None, html=None)

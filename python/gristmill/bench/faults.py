@@ -10,7 +10,8 @@ the same in a caller that holds so much memory.
 failing records: the rate with a share of records that fail, by that without any; on_error="raise" takes a stream until
 the error, the seconds are those until then. The executor's function catches its exceptions (skip) or does not (raise): then
 its chunk is lost with the record.
-isolation: what one record adds to a run when it ends or holds up each worker that touches it, or fails once.
+isolation: what one record adds to a run when it ends or holds up each worker that touches it, or fails once. Its
+batch is tried retries + 1 times, then record by record; SIGKILL may have come from outside, and gets four more tries.
 lost workers: one SIGKILL in the middle of a job. Each makes its workers for the call. ProcessPoolExecutor breaks, and
 the whole job is done again; multiprocessing.Pool waits for ever, here until --hang-limit.
 """
@@ -33,6 +34,7 @@ from .sheet import Bars, Column, Lines
 
 SHARES = (0.0, 0.0001, 0.01, 0.1, 0.5)
 RETRIES = (0, 2, 5)
+_PAYLOAD = Column("payload", "", about="of gristmill")
 _SUBJECT = Column("subject", "")
 _DEATHS = Column("deaths", "deaths", ",d", "of workers, in a run")
 _CLEAN = Column("clean_s", "clean s", ".4f", "median of the same job without the fault")
@@ -44,14 +46,14 @@ def _range(name: str, unit: str, show: str, about: str) -> List[Column]:
             Column(f"{name}_max_{unit}", "most", show)]  # fmt: skip
 
 
-DEATHS = [_SUBJECT, Column("caller", "caller"), Column("fault", "fault"), _DEATHS,
+DEATHS = [_PAYLOAD, Column("caller", "caller"), Column("fault", "fault"), _DEATHS,
           *_range("death", "ms", ".2f", "what one adds"), _CLEAN, _WITH]  # fmt: skip
 FAILING = [_SUBJECT, Column("on_error", "on_error"), Column("share", "share", ".2%", "of the records fail"),
            Column("delivered", "delivered", ",d", "output records"),
            Column("seconds", "s", ".4f", "median"), Column("records_per_s", "records/s", ",.0f", "median; input records"),
            Column("records_per_s_min", "least", ",.0f"), Column("records_per_s_max", "most", ",.0f"),
            Column("ratio", "ratio", ".3f", "rate by that without failing records")]  # fmt: skip
-ISOLATION = [_SUBJECT, Column("fault", "fault"), Column("retries", "retries", ",d"), _DEATHS,
+ISOLATION = [_PAYLOAD, Column("fault", "fault"), Column("retries", "retries", ",d"), _DEATHS,
              *_range("added", "ms", ",.1f", "what the record adds to the run"), _CLEAN, _WITH]  # fmt: skip
 LOST = [_SUBJECT, Column("outcome", "outcome"), _CLEAN, _WITH, Column("with_min_s", "least", ".4f"),
         Column("with_max_s", "most", ".4f"), Column("ratio", "ratio", ".2f", "seconds until the output is there, by clean")]  # fmt: skip
@@ -142,7 +144,7 @@ def _deaths_of(table: sheet.Table, bench: Bench, caller: str) -> None:
                 require(seen == kills, f"{subject.name}: {seen} deaths instead of {kills}")
 
             found = bench.pairs(subject, jobs, check, batch_records=batch)
-            table.add(subject=subject.name, caller=caller, fault=fault, deaths=kills, **medians(found, "death", kills))
+            table.add(payload=subject.name, caller=caller, fault=fault, deaths=kills, **medians(found, "death", kills))
 
 
 def failing(table: sheet.Table, bench: Bench) -> None:
@@ -213,13 +215,16 @@ def _failing_rows(table: sheet.Table, bench: Bench, jobs: Any, bodies: Any, labe
 def isolation(table: sheet.Table, bench: Bench) -> None:
     timeout = bench.arguments.timeout
     for subject in bench.subjects.values():
-        cases: List[Tuple[str, bytes, Dict[str, Any]]] = [("poison", faulty.POISON, {})]
-        cases.append((f"hang, timeout={timeout:g}", faulty.HANG, {"timeout": timeout}))
+        cases: List[Tuple[str, bytes, Dict[str, Any]]] = [
+            ("SIGSEGV, always", faulty.ALWAYS_CRASH, {}),
+            ("SIGKILL, always", faulty.ALWAYS_KILL, {}),
+            (f"hang, timeout={timeout:g}", faulty.HANG, {"timeout": timeout}),
+        ]
         if not subject.plugin:
             cases.append(("fails once", faulty.TRANSIENT, {"retry_exceptions": faulty.Passing}))
         for fault, way, options in cases:
             jobs = bench.two_jobs(way, 1)
-            for retries in RETRIES if way == faulty.POISON else (2,):
+            for retries in RETRIES if way == faulty.ALWAYS_CRASH else (2,):
                 _isolated(table, bench, subject, jobs, {"fault": fault, "retries": retries}, options)
 
 
@@ -237,7 +242,7 @@ def _isolated(table: sheet.Table, bench: Bench, subject: Subject, jobs: Tuple[Jo
         seen.append(results.report.worker_deaths)
 
     found = bench.pairs(subject, jobs, check, on_error="collect", retries=labels["retries"], **options)
-    table.add(subject=subject.name, **labels, deaths=max(seen), **medians(found, "added"))
+    table.add(payload=subject.name, **labels, deaths=max(seen), **medians(found, "added"))
 
 
 def lost(table: sheet.Table, bench: Bench) -> None:
@@ -291,11 +296,11 @@ def main() -> int:
     arguments = parse()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # workers crash by intention
     found = sheet.Sheet("faults", __doc__, arguments)
-    dying = found.table("deaths", "A worker's death", DEATHS, plots=[Bars(("subject", "fault"), "death_ms", "death_min_ms",
+    dying = found.table("deaths", "A worker's death", DEATHS, plots=[Bars(("payload", "fault"), "death_ms", "death_min_ms",
                         "death_max_ms", of="caller")])  # fmt: skip
     shares = found.table("failing", "Failing records", FAILING, plots=[Lines("share", "ratio", "subject", of="on_error")])
     alone = found.table("isolation", "One record that takes its workers with it", ISOLATION,
-                        plots=[Bars(("subject", "fault", "retries"), "added_ms", "added_min_ms", "added_max_ms")])  # fmt: skip
+                        plots=[Bars(("fault", "retries"), "added_ms", "added_min_ms", "added_max_ms", of="payload")])  # fmt: skip
     gone = found.table("lost", "One SIGKILL in the middle of a job, workers made for the call", LOST,
                        plots=[Bars(("subject",), "ratio")])  # fmt: skip
     wrong = ""

@@ -34,8 +34,11 @@ static int misbehave(const char *folder, const char *record, size_t size) {
         if (first_time(folder, record, size))
             (void)raise(SIGSEGV);
         return 0;
-    case 'p':
+    case 'K':
         (void)raise(SIGKILL);
+        return 0;
+    case 'C':
+        (void)raise(SIGSEGV);
         return 0;
     case 'h':
         for (;;)

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Dict, Mapping, Sequence, Tuple
 
 from ..payload import Plugin
-from ..workshop import build
 
-KILL, CRASH, TRANSIENT, POISON, HANG, FAIL = b"!k", b"!c", b"!t", b"!p", b"!h", b"!f"
+KILL, CRASH, TRANSIENT, HANG, FAIL = b"!k", b"!c", b"!t", b"!h", b"!f"
 """How a marked record begins. KILL and CRASH end the worker (SIGKILL, SIGSEGV) and TRANSIENT raises, the first time
-that anybody works on the record; POISON ends each worker, HANG never returns, FAIL always fails."""
+that anybody works on the record; HANG never returns, FAIL always fails."""
+ALWAYS_KILL, ALWAYS_CRASH = b"!K", b"!C"
+"""End each worker that works on the record."""
 
 _TEXT = b" a record of some sixty bytes, as lines of logs often are"
 
@@ -39,9 +40,9 @@ class Faulty:
         way = record[:2]
         if way in (KILL, CRASH, TRANSIENT) and not self._first_time(record):
             return
-        if way in (KILL, POISON):
+        if way in (KILL, ALWAYS_KILL):
             os.kill(os.getpid(), signal.SIGKILL)
-        elif way == CRASH:
+        elif way in (CRASH, ALWAYS_CRASH):
             os.kill(os.getpid(), signal.SIGSEGV)
         elif way == TRANSIENT:
             raise Passing("asked to fail once")
@@ -83,6 +84,8 @@ class Subject:
 
 def subjects(folder: Path) -> Dict[str, Subject]:
     """By name. Compiles the plugin into ``folder``; raises GristmillError where that cannot be done."""
+    from ..workshop import build  # not in workers, which import this module each time that one has died
+
     built = build(Path(__file__).with_name("faulty.c"), folder / "faulty.so")
     found = [
         Subject("function, fork", "", {"start": "fork"}),

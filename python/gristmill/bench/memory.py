@@ -33,7 +33,7 @@ _MIB = 1 << 20
 _RECORD_BYTES = 500
 _CHUNKS = (100, 500, 2000)
 _MIDDLE_MEMORY = 1  # of --memory: the one that is shown with all sizes
-_POINTS = 40  # of a line
+_POINTS = 24  # of a line
 CASES = [
     Column("subject", ""),
     Column("source", "source"),
@@ -64,7 +64,7 @@ class Bench:
         self.folder = folder
         self.wrong: List[str] = []
         self.cases = found.table("cases", "Memory over the idle engine", CASES, plots=[
-            Bars(("subject", "source", "memory_mib", "input_mib"), "growth_mib", of="consumer")])  # fmt: skip
+            Bars(("case",), "growth_mib", of="consumer")])  # fmt: skip
         self.over_time = found.table("over_time", "Memory over time", OVER_TIME, "The largest input; streams with the memory"
             " that all sizes were measured with.", plots=[Lines("second", "growth_mib", "case", of="consumer")])  # fmt: skip
         self.inputs: Dict[float, Case] = {}
@@ -81,7 +81,9 @@ class Bench:
     def measure(self, case: Case, shown: bool) -> None:
         """``shown``: over time, too."""
         seen = watch(case)
-        labels = {"subject": case.way if case.chunk else f"gristmill {case.way}", "source": case.source,
+        asked = f" {case.memory_mib} MiB," if case.memory_mib else ""
+        labels = {"case": f"{case.way} {case.source},{asked} of {case.input_bytes / _MIB:,.0f} MiB",
+                  "subject": case.way if case.chunk else f"gristmill {case.way}", "source": case.source,
                   "consumer": case.consumer, "memory_mib": case.memory_mib or None, "input_mib": case.input_bytes / _MIB}  # fmt: skip
         if "refused" in seen.found:
             self.cases.add(**labels, note=seen.found["refused"])
@@ -100,7 +102,7 @@ class Bench:
         limit = case.memory_mib + 16 + 4 * case.workers if case.way == STREAM else None
         within = limit is None or growth < limit
         exact = found["digest"] == self.digests[case.path]
-        what = ", ".join(str(value) for value in labels.values())
+        what = f"{labels['case']}, {case.consumer}"
         if not exact:
             self.wrong.append(f"{what}: wrong output")
         if not within:
