@@ -250,10 +250,9 @@ def lost(table: sheet.Table, bench: Bench) -> None:
     arguments = bench.arguments
     clean, killed = bench.two_jobs(faulty.KILL, 1)
 
-    def ours(job: Job, marks: Path) -> str:
+    def ours(job: Job, marks: Path) -> fault_rivals.Outcome:
         results = gm.map(faulty.Faulty(str(marks)), job.path, workers=arguments.workers)
-        require(bytes(results) == job.output, "gristmill: wrong output after a kill")
-        return "complete"
+        return fault_rivals.COMPLETE, lambda: bytes(results)
 
     chunk = fault_rivals.best_chunk(arguments.workers, clean, next(bench.marks))
     rivals = fault_rivals.LostWorkers(arguments.workers, chunk, arguments.hang_limit)
@@ -261,12 +260,14 @@ def lost(table: sheet.Table, bench: Bench) -> None:
     seen: Dict[str, List[Tuple[float, float, str]]] = {name: [] for name in bodies}
     for _ in range(arguments.trials):
         for name, body in bodies.items():
-            without, _ = timed(lambda: body(clean, next(bench.marks)))
-            with_it, outcome = timed(lambda: body(killed, next(bench.marks)))
+            without, (outcome, output) = timed(lambda: body(clean, next(bench.marks)))
+            require((outcome, output()) == (fault_rivals.COMPLETE, clean.output), f"{name}: {outcome}, wrong without a kill")
+            with_it, (outcome, output) = timed(lambda: body(killed, next(bench.marks)))
+            require(outcome == fault_rivals.HANGS or output() == killed.output, f"{name}: {outcome}, wrong output")
             seen[name].append((without, with_it, outcome))
     for name, trials in seen.items():
         without, times = statistics.median(each[0] for each in trials), [each[1] for each in trials]
-        hangs = any("hangs" in each[2] for each in trials)
+        hangs = any(each[2] == fault_rivals.HANGS for each in trials)
         row = {"with_s": statistics.median(times), "with_min_s": min(times), "with_max_s": max(times),
                "ratio": statistics.median(times) / without}  # fmt: skip
         note = f"no result within {arguments.hang_limit:g} s, given up" if hangs else ""
