@@ -26,7 +26,8 @@ def test_a_small_run(tmp_path):
     assert len(rows["deaths"]) == 12 and {row["deaths"] for row in rows["deaths"]} == {2}
     assert len(rows["failing"]) == 40
     assert {row["fault"].partition(",")[0] for row in rows["isolation"]} == {"SIGSEGV", "SIGKILL", "hang", "fails once"}
-    assert [row["outcome"] for row in rows["lost"]] == ["complete", "breaks, redone", "hangs"]
+    ours, executor, pool = (row["outcome"] for row in rows["lost"])
+    assert (ours, pool) == ("complete", "hangs") and executor in ("breaks, redone", "hangs")
 
 
 @pytest.mark.parametrize("name", ["function, fork", "plugin"])

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
+import os
+import signal
 import time
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Callable, Iterable, List, Tuple
+from typing import Callable, Iterable, List, Tuple
 
 from .faulty import Faulty, Guarded, Job
 
 COMPLETE, REDONE, HANGS = "complete", "breaks, redone", "hangs"
-Outcome = Tuple[str, Callable[[], bytes]]
-"""One of these, and what the output is: to be made when no clock runs."""
-
 _CHUNKS = (500, 2000, 8000)
+Body = Callable[[Job, Path], Tuple[str, List[bytes]]]
 
 
 def _records(job: Job) -> List[bytes]:
@@ -62,8 +65,23 @@ class Executor:
         return len(results), lambda: _joined(results), []
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """Of one job that may have lost a worker."""
+
+    what: str
+    """COMPLETE, REDONE or HANGS."""
+    seconds: float
+    exact: bool
+    """Whether the output is what it has to be; nothing is told of one that did not come."""
+
+
 class LostWorkers:
-    """Jobs in which a worker may be killed; each makes its workers."""
+    """Jobs in which a worker may be killed; each makes its workers.
+
+    Each job has a process of its own, which is ended after ``hang_limit`` seconds: a pool waits for ever for what a lost
+    worker had, and an executor too, when it was about to send a worker more than a pipe holds (CPython before 3.12).
+    """
 
     def __init__(self, workers: int, chunk: int, hang_limit: float) -> None:
         self._workers = workers
@@ -72,23 +90,43 @@ class LostWorkers:
 
     def executor(self, job: Job, marks: Path) -> Outcome:
         """Redone as a whole when it breaks: what was done until then is lost."""
-        outcome = COMPLETE
-        try:
-            results = self._by_executor(job, marks)
-        except BrokenProcessPool:
-            results = self._by_executor(job, marks)
-            outcome = REDONE
-        return outcome, lambda: _joined(results)
-
-    def _by_executor(self, job: Job, marks: Path) -> List[bytes]:
-        with ProcessPoolExecutor(self._workers) as pool:
-            return list(pool.map(Faulty(str(marks)), _records(job), chunksize=self._chunk))
+        return self._bounded(self._by_executor, job, marks)
 
     def pool(self, job: Job, marks: Path) -> Outcome:
-        with multiprocessing.Pool(self._workers) as pool:
-            waiting: Any = pool.map_async(Faulty(str(marks)), _records(job), chunksize=self._chunk)
+        return self._bounded(self._by_pool, job, marks)
+
+    def _by_executor(self, job: Job, marks: Path) -> Tuple[str, List[bytes]]:
+        what = COMPLETE
+        while True:
             try:
-                results: List[bytes] = waiting.get(self._hang_limit)
-            except multiprocessing.TimeoutError:
-                return HANGS, bytes
-        return COMPLETE, lambda: _joined(results)
+                with ProcessPoolExecutor(self._workers) as pool:
+                    return what, list(pool.map(Faulty(str(marks)), _records(job), chunksize=self._chunk))
+            except BrokenProcessPool:
+                what = REDONE
+
+    def _by_pool(self, job: Job, marks: Path) -> Tuple[str, List[bytes]]:
+        with multiprocessing.Pool(self._workers) as pool:
+            return COMPLETE, pool.map(Faulty(str(marks)), _records(job), chunksize=self._chunk)
+
+    def _bounded(self, body: Body, job: Job, marks: Path) -> Outcome:
+        receiving, sending = multiprocessing.Pipe(duplex=False)
+        child = multiprocessing.get_context("fork").Process(target=_alone, args=(body, job, marks, sending))
+        child.start()
+        sending.close()
+        try:
+            return receiving.recv() if receiving.poll(self._hang_limit) else Outcome(HANGS, self._hang_limit, True)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid or 0, signal.SIGKILL)
+            child.kill()
+            child.join()
+            receiving.close()
+
+
+def _alone(body: Body, job: Job, marks: Path, sending: Connection) -> None:
+    """In the process of one job, whose workers end with it."""
+    os.setsid()
+    started = time.perf_counter()
+    what, results = body(job, marks)
+    took = time.perf_counter() - started
+    sending.send(Outcome(what, took, _joined(results) == job.output))

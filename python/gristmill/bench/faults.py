@@ -13,7 +13,8 @@ its chunk is lost with the record.
 isolation: what one record adds to a run when it ends or holds up each worker that touches it, or fails once. Its
 batch is tried retries + 1 times, then record by record; SIGKILL may have come from outside, and gets four more tries.
 lost workers: one SIGKILL in the middle of a job. Each makes its workers for the call. ProcessPoolExecutor breaks, and
-the whole job is done again; multiprocessing.Pool waits for ever, here until --hang-limit.
+the whole job is done again, or it waits for ever (CPython before 3.12); multiprocessing.Pool waits for ever, here until
+--hang-limit.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ import resource
 import statistics
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import gristmill as gm
 
 from . import exclusive, fault_rivals, faulty, sheet
+from .fault_rivals import Outcome
 from .faulty import Job, Subject
 from .sheet import Bars, Column, Lines
 
@@ -250,28 +253,34 @@ def lost(table: sheet.Table, bench: Bench) -> None:
     arguments = bench.arguments
     clean, killed = bench.two_jobs(faulty.KILL, 1)
 
-    def ours(job: Job, marks: Path) -> fault_rivals.Outcome:
-        results = gm.map(faulty.Faulty(str(marks)), job.path, workers=arguments.workers)
-        return fault_rivals.COMPLETE, lambda: bytes(results)
+    def ours(job: Job, marks: Path) -> Outcome:
+        took, results = timed(lambda: gm.map(faulty.Faulty(str(marks)), job.path, workers=arguments.workers))
+        return Outcome(fault_rivals.COMPLETE, took, bytes(results) == job.output)
 
     chunk = fault_rivals.best_chunk(arguments.workers, clean, next(bench.marks))
     rivals = fault_rivals.LostWorkers(arguments.workers, chunk, arguments.hang_limit)
     bodies = {"gristmill": ours, f"executor, chunks of {chunk:,}": rivals.executor, f"pool, chunks of {chunk:,}": rivals.pool}
-    seen: Dict[str, List[Tuple[float, float, str]]] = {name: [] for name in bodies}
+    seen: Dict[str, List[Tuple[Outcome, Outcome]]] = {name: [] for name in bodies}
     for _ in range(arguments.trials):
         for name, body in bodies.items():
-            without, (outcome, output) = timed(lambda: body(clean, next(bench.marks)))
-            require((outcome, output()) == (fault_rivals.COMPLETE, clean.output), f"{name}: {outcome}, wrong without a kill")
-            with_it, (outcome, output) = timed(lambda: body(killed, next(bench.marks)))
-            require(outcome == fault_rivals.HANGS or output() == killed.output, f"{name}: {outcome}, wrong output")
-            seen[name].append((without, with_it, outcome))
+            without, with_it = body(clean, next(bench.marks)), body(killed, next(bench.marks))
+            require(without.what == fault_rivals.COMPLETE, f"{name}: {without.what} without a kill")
+            require(without.exact and with_it.exact, f"{name}: wrong output")
+            seen[name].append((without, with_it))
     for name, trials in seen.items():
-        without, times = statistics.median(each[0] for each in trials), [each[1] for each in trials]
-        hangs = any(each[2] == fault_rivals.HANGS for each in trials)
-        row = {"with_s": statistics.median(times), "with_min_s": min(times), "with_max_s": max(times),
-               "ratio": statistics.median(times) / without}  # fmt: skip
-        note = f"no result within {arguments.hang_limit:g} s, given up" if hangs else ""
-        table.add(subject=name, outcome=trials[-1][2], clean_s=without, **({"note": note} if hangs else row), all_seconds=trials)
+        _lost_row(table, name, trials, arguments.hang_limit)
+
+
+def _lost_row(table: sheet.Table, name: str, trials: List[Tuple[Outcome, Outcome]], limit: float) -> None:
+    clean = statistics.median(without.seconds for without, _ in trials)
+    ended = [with_it.seconds for _, with_it in trials if with_it.what != fault_rivals.HANGS]
+    row: Dict[str, Any] = {"outcome": ", ".join(dict.fromkeys(with_it.what for _, with_it in trials)), "clean_s": clean}
+    if ended:
+        row.update(with_s=statistics.median(ended), with_min_s=min(ended), with_max_s=max(ended),
+                   ratio=statistics.median(ended) / clean)  # fmt: skip
+    if len(ended) < len(trials):
+        row["note"] = f"no result within {limit:g} s in {len(trials) - len(ended)} of {len(trials)} trials"
+    table.add(subject=name, **row, all_outcomes=[[asdict(each) for each in trial] for trial in trials])
 
 
 def ballast(gib: float) -> bytearray:
@@ -289,7 +298,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=0.2, help="seconds after which a record that hangs is given up")
     parser.add_argument("--big-gib", type=float, default=1, help="memory of the large caller; 0: none")
-    parser.add_argument("--hang-limit", type=float, default=3, help="seconds that a pool which lost a worker is waited for")
+    parser.add_argument("--hang-limit", type=float, default=3, help="seconds that an executor or pool which lost a worker is waited for")
     return parser.parse_args()
 
 
