@@ -80,7 +80,7 @@ class LostWorkers:
     """Jobs in which a worker may be killed; each makes its workers.
 
     Each job has a process of its own, which is ended after ``hang_limit`` seconds: a pool waits for ever for what a lost
-    worker had, and an executor too, when it was about to send a worker more than a pipe holds (CPython before 3.12).
+    worker had, and an executor too, when it was about to send a worker more than a pipe holds (CPython issue 94777).
     """
 
     def __init__(self, workers: int, chunk: int, hang_limit: float) -> None:

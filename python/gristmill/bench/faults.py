@@ -13,7 +13,7 @@ its chunk is lost with the record.
 isolation: what one record adds to a run when it ends or holds up each worker that touches it, or fails once. Its
 batch is tried retries + 1 times, then record by record; SIGKILL may have come from outside, and gets four more tries.
 lost workers: one SIGKILL in the middle of a job. Each makes its workers for the call. ProcessPoolExecutor breaks, and
-the whole job is done again, or it waits for ever (CPython before 3.12); multiprocessing.Pool waits for ever, here until
+the whole job is done again, or it waits for ever (CPython issue 94777); multiprocessing.Pool waits for ever, here until
 --hang-limit.
 """
 
@@ -210,8 +210,9 @@ def _failing_rows(table: sheet.Table, bench: Bench, jobs: Any, bodies: Any, labe
         row = {**labels, "share": share, "delivered": counts[share], "seconds": statistics.median(seen), "all_seconds": seen}
         if labels["on_error"] != "raise" or not share:  # what ends at its first failing record has no rate
             rates = [job.records / each for each in seen]
-            row.update(records_per_s=statistics.median(rates), records_per_s_min=min(rates), records_per_s_max=max(rates),
-                       ratio=clean / statistics.median(seen))  # fmt: skip
+            row.update(records_per_s=statistics.median(rates), records_per_s_min=min(rates), records_per_s_max=max(rates))
+        if labels["on_error"] != "raise":
+            row["ratio"] = clean / statistics.median(seen)
         table.add(**row)
 
 
