@@ -21,11 +21,10 @@ _NAMES = {
     "ideal": "the engine against a loop written by hand; needs the build of a clone, as the next two do",
     "kernels": "the payloads and the generator alone",
     "ring": "the batch ring alone",
-    "compare": "two results of the study, or of one of these, side by side",
     "scaling": "what more workers bring, against engines that share nothing",
     "memory": "how much memory maps, runs and streams take, over time",
     "faults": "what deaths of workers, failing records, and records that kill or hang cost",
-    "compare": "two results of the study, side by side",
+    "compare": "two results of the study, or of one of these, side by side",
 }
 
 
