@@ -221,7 +221,7 @@ def render(template: Path, results: Path) -> str:
     environment.filters.update(rate=rate, mib=mib, show=written)
     given = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
     return environment.get_template(template.name).render(
-        **given, **functions(), sets=SETS, folder=results.relative_to(HERE.parent).as_posix()
+        **given, **functions(), sets=SETS, folder=RESULTS.relative_to(HERE.parent).as_posix()
     )
 
 
