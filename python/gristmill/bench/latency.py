@@ -5,8 +5,9 @@ says of itself (Report.wall_seconds). The engine's clock begins when the call ha
 and ends before the results become Python objects; the report is asked for outside the clock. The upper plugin and
 bytes.upper as a function give the same lines, and so does a kept ProcessPoolExecutor, which gets them as a list, in
 one chunk: it reads no file, and divides nothing. A call of an engine does all that a run does: counted by strace -c,
-in threads, 31 calls of futex and 22 of pread, as even 314 bytes are divided for all workers, into some 10 batches; under
-batch_bytes="64KiB" it is one batch, and the call about a fifth shorter. Looking up a bundled plugin by its name is 16 us.
+in threads, 31 calls of futex and 22 of pread, as even 314 bytes are divided for all workers, into some 10 batches;
+under batch_bytes="64KiB" it is one batch, and the call about a fifth shorter. Looking up a bundled plugin by its name
+is 16 us.
 
 Cold start: fresh processes, each timing its own steps; the whole is timed from outside, from the start of the
 interpreter to its exit. "nothing" is an interpreter that is started and ends.
