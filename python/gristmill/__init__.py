@@ -11,7 +11,6 @@ Every record is accounted for: ``report.read == report.emitted + report.filtered
 from . import datagen, plugins
 from ._core import __version__
 from .api import astream, map, run, stream
-from .async_stream import AsyncStream
 from .batches import Batch, batch
 from .engine import Engine
 from .errors import (
@@ -37,6 +36,10 @@ from .report import NodeReport, Report
 from .results import Results
 from .source import items
 from .stream import Stream
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .async_stream import AsyncStream
 
 __all__ = [
     "AccountingError",
@@ -73,3 +76,11 @@ __all__ = [
     "run",
     "stream",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "AsyncStream":  # asyncio takes longer to import than all the rest
+        from .async_stream import AsyncStream
+
+        return AsyncStream
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,6 +25,10 @@ _TRACE_CHARACTERS_MAX = 4000
 _known: Dict[bytes, "Work"] = {}
 _unpickled: Dict[bytes, "Work"] = {}
 
+_STACKS_MAX = 64
+_stacks: Dict[Tuple[int, ...], Tuple[str, List[Any]]] = {}
+"""Stacks as text, by their places: identities of code and offsets in it; with the code, that it stays what it is."""
+
 
 @dataclass(frozen=True)
 class Work:
@@ -239,11 +243,37 @@ def _words(error: BaseException) -> str:
 
 def _trace(error: BaseException) -> str:
     try:
-        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        text = _plain_trace(error) if _is_plain(error) else _whole_trace(error)
     except BaseException:
         return ""
     half = _TRACE_CHARACTERS_MAX // 2
     return text if len(text) <= 2 * half else f"{text[:half]}\n...\n{text[-half:]}"
+
+
+def _is_plain(error: BaseException) -> bool:
+    """Whether its traceback is a stack and the exception's words."""
+    chained = error.__cause__ is not None or error.__context__ is not None
+    return not chained and not hasattr(error, "exceptions") and error.__traceback__ is not None
+
+
+def _whole_trace(error: BaseException) -> str:
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+
+
+def _plain_trace(error: BaseException) -> str:
+    """The same text. Records fail by thousands in one place, and formatting the stack costs more than most
+    functions: it is kept, with the places that it names."""
+    codes, places, at = [], [], error.__traceback__
+    while at is not None:
+        codes.append(at.tb_frame.f_code)
+        places += (id(codes[-1]), at.tb_lasti)
+        at = at.tb_next
+    stack, _ = _stacks.get(tuple(places), ("", codes))
+    if not stack:
+        stack = "".join(["Traceback (most recent call last):\n", *traceback.format_tb(error.__traceback__)])
+        if len(_stacks) < _STACKS_MAX:
+            _stacks[tuple(places)] = (stack, codes)
+    return stack + "".join(traceback.format_exception_only(type(error), error))
 
 
 def _pickled(error: BaseException) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Dict
 
 from . import options
-from .async_stream import AsyncStream
 from .engine import Engine
 from .job import Job, Output
 from .payload import Payload
@@ -17,6 +16,8 @@ from .stream import Stream
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from .async_stream import AsyncStream
 
 
 def map(payload: Payload, source: Source, **given: Unpack[options.CallOptions]) -> Results:
@@ -139,6 +140,8 @@ def astream(
     """stream() for ``async for``; the run begins with the first record that is asked for."""
     of_engine, of_run = options.split(given)
     job = Job.of(payload, source, of_run)
+    from .async_stream import AsyncStream  # asyncio takes longer to import than all the rest
+
     return AsyncStream(lambda: _one_shot_engine(of_engine)._stream(job))
 
 

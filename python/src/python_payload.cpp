@@ -42,6 +42,13 @@ py::object take_exception() {
     return py::reinterpret_steal<py::object>(value);
 }
 
+// The exception that was caught, which knows where it was raised.
+py::object with_traceback(const py::error_already_set &error) {
+    if (error.trace())
+        PyException_SetTraceback(error.value().ptr(), error.trace().ptr());
+    return error.value();
+}
+
 enum class Given : std::uint8_t { emitted, filtered, failed };
 
 // Common to functions of records and of batches: what they return, and what becomes of it.
@@ -133,7 +140,7 @@ class PythonPayload : public work::Payload {
         try {
             return worker_module_.attr(name)(std::forward<Arguments>(arguments)...);
         } catch (py::error_already_set &error) {
-            return error.value();
+            return with_traceback(error);
         }
     }
 
@@ -337,7 +344,7 @@ class ItemPayload final : public PythonPayload {
             writer_.add({raw ? &kRawItem : &kPickledItem, 1}, bytes);
             return Given::emitted;
         } catch (py::error_already_set &error) {
-            return fail_item(index, error.value(), failures);
+            return fail_item(index, with_traceback(error), failures);
         }
     }
 
@@ -385,7 +392,7 @@ class BatchPayload final : public PythonPayload {
                                                   batch.sequence, batch.byte_offset);
             return take_result(returned, batch, failures);
         } catch (py::error_already_set &error) {
-            const py::object exception = py::reinterpret_borrow<py::object>(error.value());
+            const py::object exception = with_traceback(error);
             note_interrupt(exception);
             return failed_batch(exception, !interrupted());
         }
@@ -442,7 +449,7 @@ Result<std::unique_ptr<work::Payload>> PythonFactory::make(const work::WorkerIde
             std::make_unique<RecordPayload>(made, module, framing_, signals, interrupt_));
     } catch (py::error_already_set &error) {
         const record::FailureNote note =
-            describe(py::module_::import("gristmill._worker"), error.value().ptr());
+            describe(py::module_::import("gristmill._worker"), with_traceback(error).ptr());
         Error failed;
         failed.kind = ErrorKind::plugin;
         failed.message =

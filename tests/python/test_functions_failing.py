@@ -135,6 +135,28 @@ def test_the_original_travels_with_its_arguments_and_the_traceback_of_the_worker
     assert 'misbehaviour.py", line' in caught.value.traceback and "in raise_with_arg" in caught.value.traceback
 
 
+def fail_somewhere(record):
+    number = int(record)
+    if number % 3 == 0:
+        raise ValueError(f"three divides {number}")
+    if number % 3 == 1:
+        return {}[number]
+    return record
+
+
+def test_each_of_many_failures_tells_its_own_line_and_words():
+    results = gm.map(fail_somewhere, [b"%d" % i for i in range(300)], workers=2, on_error="collect")
+    lines = {}
+    for error in results.errors:
+        threes = error.index % 3 == 0
+        told = error.traceback.splitlines()
+        assert told[0] == "Traceback (most recent call last):"
+        assert told[-1] == (f"ValueError: three divides {error.index}" if threes else f"KeyError: {error.index}")
+        assert ("raise ValueError" if threes else "return {}[number]") in error.traceback
+        lines.setdefault(threes, set()).add(tuple(told[:-1]))
+    assert len(results.errors) == 200 and {threes: len(seen) for threes, seen in lines.items()} == {True: 1, False: 1}
+
+
 def test_a_chained_cause_is_kept_as_text(source):
     (error,) = gm.map(evil(bad.raise_with_cause), source, on_error="collect").errors
     assert "NeedsTwo: 1|2" in error.traceback and "direct cause" in error.traceback
