@@ -1,4 +1,5 @@
-"""DuckDB: medium as SQL over read_json(), copied to NDJSON in a file in memory, in the order of the input.
+"""DuckDB: medium as SQL over read_json(), copied to NDJSON in a file in memory, in the order of the input; without
+PRESERVE_ORDER version 2.0 gives another.
 
 It prints numbers in its own way, and leaves filtered records out: compared value by value.
 """
@@ -38,7 +39,7 @@ COPY (
     round(ln(1 + item_context.price_cents), 4) AS log_pr, item_context.rating AS rate
   FROM read_json(?, format = 'newline_delimited', columns = {_COLUMNS})
   WHERE duration_ms >= 100 AND list_contains({_EVENTS}, event_type)
-) TO '@' (FORMAT json)
+) TO '@' (FORMAT json, PRESERVE_ORDER true)
 """
 
 
@@ -47,7 +48,7 @@ def available() -> str:
 
 
 def settings(task: Task) -> str:
-    return f"read_json with columns, threads={task.workers}"
+    return f"read_json with columns, PRESERVE_ORDER, threads={task.workers}"
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,19 @@ def _compiled(source: Path, to: Path) -> str:
     flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{gm.plugins.include_dir()}"]
     subprocess.run([*language, *flags, "-o", target, source], check=True)
     return str(target)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_turn(request):
+    """Benchmarks take turns on a machine, by a lock on the folder for temporary files. Tests of them measure nothing,
+    and wait for nobody: they have a folder of their own."""
+    if not request.path.name.startswith(("test_bench", "test_study")):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="gm-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", folder)
+        yield
+        assert os.listdir(folder) == []
 
 
 @pytest.fixture(scope="session")

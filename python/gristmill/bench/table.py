@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Any, Dict, List, Sequence, Tuple
 
 from .rows import Row, grouped
@@ -51,7 +52,7 @@ def cells(row: Row) -> Tuple[str, ...]:
         f"{row['total']:,}",
         f"{row['valid']:,}",
         stolen,
-        str(row["rank"]) if row["exact"] else "NOT EXACT: " + str(row["note"]),
+        str(row["rank"]) if row["exact"] else "NOT EXACT: " + shorten(str(row["note"]), 60, placeholder=" ..."),
     )
 
 
