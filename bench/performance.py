@@ -195,6 +195,20 @@ def best_peer(study: dict[str, Any], name: str, payload: str) -> tuple[str, floa
     return best["subject"], mine["records_per_s"] / best["records_per_s"]
 
 
+def near_or_ahead(study: dict[str, Any], below: float = 1.05) -> str:
+    """Peers that are faster than gristmill, or not slower by much."""
+    body = []
+    for payload in ("plugin", "function", "expressions"):
+        for name in SETS if payload != "expressions" else ("medium",):
+            mine, others = rivals(study, name, payload)
+            for row in others:
+                if row["exact"] and (ratio := mine["records_per_s"] / row["records_per_s"]) < below:
+                    body.append([name, payload, row["subject"], rate(row["records_per_s"]), span(row), rate(mine["records_per_s"]),
+                                 span(mine), f"{ratio:.2f}", mib(row["peak_memory_bytes"]), mib(mine["peak_memory_bytes"])])  # fmt: skip
+    head = ["set", "given", "peer", "records/s", "least to most", "gristmill", "least to most", "ratio", "its memory", "ours"]
+    return markdown(head, body)
+
+
 def against(study: dict[str, Any], name: str, payload: str, who: str) -> float:
     mine, others = rivals(study, name, payload)
     return next(mine["records_per_s"] / row["records_per_s"] for row in others if row["subject"] == who and row["exact"])
@@ -210,7 +224,7 @@ def streams(study: dict[str, Any]) -> str:
 
 
 def functions() -> dict[str, Callable[..., Any]]:
-    found = (rows_of, one, values, extreme, how, sheet_table, pivot, study_rows, ours, by_nodes, upper, peers, best_peer, against, streams)
+    found = (rows_of, one, values, extreme, how, sheet_table, pivot, study_rows, ours, by_nodes, upper, peers, best_peer, near_or_ahead, against, streams)
     return {each.__name__: each for each in found}
 
 
