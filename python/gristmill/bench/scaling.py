@@ -38,6 +38,7 @@ from .task import FUNCTION, PLUGIN, Task
 
 SHARES = {"light": 1, "medium": 4, "heavy": 15, "tokenize": 40}
 FUNCTION_SHARES = {"light": 20, "medium": 40, "heavy": 120, "tokenize": 800}
+WARM = 3  # memory of outputs is as large as it gets after some runs
 KINDS = {"plugin, threads": (PLUGIN, "thread"), "plugin, processes": (PLUGIN, "process"), "function": (FUNCTION, "")}
 COLUMNS = [
     Column("subject", "", about="record set and payload"),
@@ -119,7 +120,7 @@ def compare(work: Work, kind: str, counts: List[int], trials: int) -> Dict[int, 
             runs[count] = stack.enter_context(ours.ready(task))
             tasks = [replace(task, input=part, workers=1) for part in work.parts[count]]
             parts[count] = stack.enter_context(Parts(tasks, _cpus(count)))
-        for trial in range(-1, trials):
+        for trial in range(-WARM, trials):
             for count in counts:
                 took = measure(runs[count])
                 wall, cpu, digests = parts[count].measure()
