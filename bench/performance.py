@@ -87,8 +87,8 @@ def extreme(sheet: dict[str, Any], table: str, value: str, which: str, **wanted:
 def how(sheet: dict[str, Any]) -> str:
     """The command behind a result, and its file."""
     words = sheet["command"].split()
-    command = " ".join(["bench/numa_study.py" if words[1] == "study" else f"bench/{words[2]}.py", *words[2 if words[1] == "study" else 3:]])
-    return f"`{command}` (`{sheet.get('name', 'study')}.json`)"
+    script, rest = ("numa_study", words[2:]) if words[1] == "study" else (words[2], words[3:])
+    return f"`{' '.join([f'bench/{script}.py', *rest])}` (`{sheet['file']}`)"
 
 
 def sheet_table(sheet: dict[str, Any], name: str, columns: str = "", **wanted: Any) -> str:
@@ -233,7 +233,7 @@ def render(template: Path, results: Path) -> str:
     environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True,
                                      lstrip_blocks=True, keep_trailing_newline=True)  # fmt: skip
     environment.filters.update(rate=rate, mib=mib, show=written)
-    given = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
+    given = {path.stem: {**json.loads(path.read_text()), "file": path.name} for path in sorted(results.glob("*.json"))}
     return environment.get_template(template.name).render(
         **given, **functions(), sets=SETS, folder=RESULTS.relative_to(HERE.parent).as_posix()
     )
