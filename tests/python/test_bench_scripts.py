@@ -254,6 +254,14 @@ def test_two_sheets_compared(tmp_path, changes, options, code, says):
     assert done.returncode == code and says in done.stdout + done.stderr, done.stdout + done.stderr
 
 
+def test_rows_count_where_none_names_a_peer(tmp_path):
+    files = [sheet(tmp_path, "before"), sheet(tmp_path, "after", of="a peer", seconds=2.0)]
+    for path in files:
+        path.write_text(path.read_text().replace('"gristmill"', '"light, function"'))
+    done = script("compare.py", *files)
+    assert done.returncode == 1 and "2.000    WORSE" in done.stdout
+
+
 def test_a_study_is_not_compared_with_a_sheet(tmp_path):
     done = script("compare.py", result(tmp_path, "study"), sheet(tmp_path, "sheet"))
     assert done.returncode == 2 and "one is a gristmill-study/1, the other a gristmill-bench/1" in done.stderr

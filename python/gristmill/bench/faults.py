@@ -39,24 +39,25 @@ SHARES = (0.0, 0.0001, 0.01, 0.1, 0.5)
 RETRIES = (0, 2, 5)
 _PAYLOAD = Column("payload", "", about="of gristmill")
 _SUBJECT = Column("subject", "")
-_DEATHS = Column("deaths", "deaths", ",d", "of workers, in a run")
+_DEATHS = Column("deaths", "deaths", ",d", "of workers, in a run", better="same")
 _CLEAN = Column("clean_s", "clean s", ".4f", "median of the same job without the fault")
 _WITH = Column("with_s", "with s", ".4f", "median with it")
 
 
 def _range(name: str, unit: str, show: str, about: str) -> List[Column]:
-    return [Column(f"{name}_{unit}", f"{name} {unit}", show, f"{about}; median"), Column(f"{name}_min_{unit}", "least", show),
+    return [Column(f"{name}_{unit}", f"{name} {unit}", show, f"{about}; median", better="lower"),
+            Column(f"{name}_min_{unit}", "least", show),
             Column(f"{name}_max_{unit}", "most", show)]  # fmt: skip
 
 
 DEATHS = [_PAYLOAD, Column("caller", "caller"), Column("fault", "fault"), _DEATHS,
           *_range("death", "ms", ".2f", "what one adds"), _CLEAN, _WITH]  # fmt: skip
-FAILING = [_SUBJECT, Column("on_error", "on_error"), Column("share", "share", ".2%", "of the records fail"),
+FAILING = [_SUBJECT, Column("on_error", "on_error"), Column("share", "share", ".2%", "of the records fail", better="same"),
            Column("delivered", "delivered", ",d", "output records"),
-           Column("seconds", "s", ".4f", "median"), Column("records_per_s", "records/s", ",.0f", "median; input records"),
+           Column("seconds", "s", ".4f", "median"), Column("records_per_s", "records/s", ",.0f", "median; input records", better="higher"),
            Column("records_per_s_min", "least", ",.0f"), Column("records_per_s_max", "most", ",.0f"),
            Column("ratio", "ratio", ".3f", "rate by that without failing records")]  # fmt: skip
-ISOLATION = [_PAYLOAD, Column("fault", "fault"), Column("retries", "retries", ",d"), _DEATHS,
+ISOLATION = [_PAYLOAD, Column("fault", "fault"), Column("retries", "retries", ",d", better="same"), _DEATHS,
              *_range("added", "ms", ",.1f", "what the record adds to the run"), _CLEAN, _WITH]  # fmt: skip
 LOST = [_SUBJECT, Column("outcome", "outcome"), _CLEAN, _WITH, Column("with_min_s", "least", ".4f"),
         Column("with_max_s", "most", ".4f"), Column("ratio", "ratio", ".2f", "seconds until the output is there, by clean")]  # fmt: skip

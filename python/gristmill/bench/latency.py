@@ -44,7 +44,7 @@ CALLS = [
     Column("subject", ""),
     Column("clock", "", "", "call: around it; engine: what the engine reports of the same calls"),
     *percentiles.COLUMNS,
-    Column("calls_per_s", "calls/s", ",.0f", "by the mean"),
+    Column("calls_per_s", "calls/s", ",.0f", "by the mean", better="higher"),
     Column("p50_us_min", "from", ",.1f", "least median of a round"),
     Column("p50_us_max", "to", ",.1f", "largest median of a round"),
 ]
@@ -52,16 +52,16 @@ COLD = [
     Column("subject", ""),
     Column("import_ms", "import ms", ".1f", "of the package"),
     Column("make_ms", "make ms", ".2f", "construction of the Engine or the executor"),
-    Column("first_ms", "first ms", ".2f", "first call"),
-    Column("second_ms", "second ms", ".2f"),
-    Column("process_ms", "process ms", ".1f", "from its start to its exit, all included"),
+    Column("first_ms", "first ms", ".2f", "first call", better="lower"),
+    Column("second_ms", "second ms", ".2f", better="lower"),
+    Column("process_ms", "process ms", ".1f", "from its start to its exit, all included", better="lower"),
     Column("process_ms_min", "from", ".1f"),
     Column("process_ms_max", "to", ".1f"),
 ]
 PUSHES = [
     Column("subject", ""),
     *percentiles.COLUMNS,
-    Column("pushes_per_s", "pushes/s", ",.0f", "from the first push until all output was there; median of rounds"),
+    Column("pushes_per_s", "pushes/s", ",.0f", "from the first push until all output was there; median of rounds", better="higher"),
     Column("pushes_per_s_min", "from", ",.0f"),
     Column("pushes_per_s_max", "to", ",.0f"),
 ]

@@ -38,13 +38,13 @@ CASES = [
     Column("subject", ""),
     Column("source", "source"),
     Column("consumer", "consumer", about="kept: the whole output; fast, slow: taken as it comes"),
-    Column("memory_mib", "memory", ",d", "the option, MiB"),
-    Column("input_mib", "input", ",.0f", "MiB; the output is as large"),
-    Column("growth_mib", "growth MiB", ",.1f", "largest, over the idle engine"),
+    Column("memory_mib", "memory", ",d", "the option, MiB", better="same"),
+    Column("input_mib", "input", ",.0f", "MiB; the output is as large", better="same"),
+    Column("growth_mib", "growth MiB", ",.1f", "largest, over the idle engine", better="lower"),
     Column("limit_mib", "limit", ",.0f", "that it must stay below"),
     Column("half_mib", "half MiB", ",.1f", "growth when half of the output had been taken"),
     Column("punched_mib", "back MiB", ",.0f", "memory of the input that was given back meanwhile"),
-    Column("wall_s", "s", ".3f", "until the output was there or taken"),
+    Column("wall_s", "s", ".3f", "until the output was there or taken", better="lower"),
     Column("verdict", "", about="within, or BEYOND its limit"),
 ]
 OVER_TIME = [Column("second", "s", ".2f"), Column("growth_mib", "growth MiB", ",.1f"), Column("case", ""), Column("consumer", "")]

@@ -47,12 +47,12 @@ PIECE = 1 << 24
 TOGETHER = 6  # lengths that are measured without a pause: about a minute
 TRANSPORTS = ("tcp", "ipc")
 SUBJECT = Column("subject", "")
-SIZE = Column("record_bytes", "record B", ",d", "length of a record")
+SIZE = Column("record_bytes", "record B", ",d", "length of a record", better="same")
 THROUGHPUT = [
     SUBJECT,
     SIZE,
     Column("records", "records", ",d", "of one trial"),
-    Column("records_per_s", "records/s", ",.0f", "median of the trials, as the receiver counts"),
+    Column("records_per_s", "records/s", ",.0f", "median of the trials, as the receiver counts", better="higher"),
     Column("records_per_s_min", "min", ",.0f", "slowest trial"),
     Column("records_per_s_max", "max", ",.0f", "fastest trial"),
     Column("mb_per_s", "MB/s", ",.1f", "10^6 bytes, at the median"),
@@ -61,7 +61,7 @@ ROUND_TRIP = [
     SUBJECT,
     SIZE,
     Column("calls", "calls", ",d", "in all trials"),
-    Column("p50_us", "p50 us", ",.1f", "median of all calls"),
+    Column("p50_us", "p50 us", ",.1f", "median of all calls", better="lower"),
     Column("p50_us_min", "min", ",.1f", "least median of a trial"),
     Column("p50_us_max", "max", ",.1f", "largest median of a trial"),
     Column("p99_us", "p99 us", ",.1f", "99 of 100 calls took less"),

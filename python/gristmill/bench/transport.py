@@ -42,8 +42,8 @@ from .transports import WAYS, Exchange, NotInstalled, Way
 
 COLUMNS = [
     Column("subject", ""),
-    Column("message_bytes", "bytes", ",d"),
-    Column("p50_us", "p50 us", ",.1f", "of a round trip: median of the repetitions' medians"),
+    Column("message_bytes", "bytes", ",d", better="same"),
+    Column("p50_us", "p50 us", ",.1f", "of a round trip: median of the repetitions' medians", better="lower"),
     Column("p50_us_min", "from", ",.1f", "least median of a repetition"),
     Column("p50_us_max", "to", ",.1f", "largest median of a repetition"),
     Column("p99_us", "p99 us", ",.1f", "of all round trips, as the next"),
