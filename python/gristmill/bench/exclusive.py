@@ -6,7 +6,7 @@ import fcntl
 import os
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Iterator
 
 _said = False
@@ -31,7 +31,8 @@ def machine() -> Iterator[None]:
         yield
     finally:
         _held = False
-        fcntl.flock(folder, fcntl.LOCK_UN)  # closing alone would leave it with processes that were forked meanwhile
+        with suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_UN)  # closing alone would leave it with processes that were forked meanwhile
         os.close(folder)
 
 
@@ -41,6 +42,19 @@ def _take(folder: int) -> None:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if not _said and sys.stderr is not None:
-            print("waiting for another measurement on this machine to end", file=sys.stderr, flush=True)
+            print(f"waiting for another measurement on this machine to end{_holder(folder)}", file=sys.stderr, flush=True)
         _said = True
         fcntl.flock(folder, fcntl.LOCK_EX)
+    except OSError:  # a file system without locks: no turns there
+        pass
+
+
+def _holder(folder: int) -> str:
+    """Which process has the lock, where the kernel tells."""
+    place = f":{os.fstat(folder).st_ino}"
+    try:
+        with open("/proc/locks") as locks:
+            held = (line.split() for line in locks if "->" not in line)
+            return next((f" (process {word[4]})" for word in held if word[1] == "FLOCK" and word[5].endswith(place)), "")
+    except (OSError, IndexError):
+        return ""
