@@ -9,10 +9,12 @@ what the reading process makes of the file alone.
 A map keeps its output: it takes as much as that. A stream takes a bounded amount, whatever the size of its input and
 the pace of its consumer: growth beyond memory + 16 MiB + 4 MiB for each worker is wrong (exit code 1). The slow
 consumer pauses 50 ms after each batch for some seconds, then takes the rest as fast as it comes. "half" is the growth
-when half of the output had been taken: a pipe's memory is given back as it is read, not at the end.
+when half of the output had been taken. "back" is memory of the input that was given back to the system meanwhile; of a
+pipe the same slots are used again instead.
 
 ProcessPoolExecutor.map and Pool.imap get the same lines, one by one from the file, and the chunk size that is fastest
-for them. Both take all of their input at once, so the pace of the consumer makes no difference to it.
+for them. Both read their input as fast as they can, whatever the consumer does: results of imap that are not taken
+wait in memory, and those of map until they are.
 """
 
 from __future__ import annotations
