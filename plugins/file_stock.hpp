@@ -6,6 +6,7 @@
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,10 +85,14 @@ template <class Thing> class FileStock {
         return found;
     }
 
-    void give_back(const Version &version, std::unique_ptr<Thing> thing) {
+    void give_back(const Version &version, std::unique_ptr<Thing> thing) noexcept {
         const std::lock_guard lock(mutex_);
-        if (thing && !version.path.empty() && version == version_)
+        if (!thing || version.path.empty() || version != version_)
+            return;
+        try {
             idle_.push_back(std::move(thing));
+        } catch (const std::bad_alloc &) { // then it is made anew
+        }
     }
 
     std::mutex mutex_;
